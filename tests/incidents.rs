@@ -98,8 +98,8 @@ pub const INCIDENTS: &[Incident] = &[
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
-            select jobkit.settle(1, '{1}', (select job_ids from jobkit.claims), '{finish}', '{}',
-                '{}', '{}', '{}', '{}');
+            select jobkit.settle(1, jobkit.outcomes('{1}', (select job_ids from jobkit.claims),
+                '{finish}'));
             update jobkit.due_keys set due_at = now() - interval '1 min';
             update jobkit.blocked_executions set since = now() - interval '20 min';
             update jobkit.semaphores set tat = now() - interval '1 min';",
@@ -273,8 +273,8 @@ pub const INCIDENTS: &[Incident] = &[
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
-            select jobkit.settle(1, '{1}', (select job_ids from jobkit.claims), '{finish}', '{}',
-                '{}', '{}', '{}', '{}');",
+            select jobkit.settle(1, jobkit.outcomes('{1}', (select job_ids from jobkit.claims),
+                '{finish}'));",
             "update jobkit.blocked_executions set since = now() - interval '14 min'"
         ),
         end: "select jobkit.rate_key('pay', 'a', '0', 1); select jobkit.sweep('', '', 500)",

@@ -156,10 +156,52 @@ create type jobkit.new_jobs as (
     on_duplicate text[]
 );
 
--- claimed: a row of the answer. A type: the columns of a TABLE are looked up again by each call.
+-- outcome: what became of a claimed job: finish, retry, wait, snooze, bury, discard, cancel, expire
+-- or release. It has an `error` unless it is finish or snooze (release: why this worker cannot open
+-- the job), and a `reason` for bury, for retry if no attempt is left, and for finish if no result
+-- is kept. `outcomes` are many, as `new_jobs` are many jobs.
+create type jobkit.outcome as (
+    n bigint,                                    -- the claim under which the job ran
+    job bigint,                                  -- a call names a job once
+    outcome text,
+    error text,
+    error_type text,                             -- its Rust type, if it has one
+    reason text,
+    delay interval,                              -- before it runs again; null: at once
+    keep interval,                               -- how long an ended job is kept; null: not at all
+    took interval,                               -- how long the attempt took
+    result text                                  -- what it returned, as JSON
+);
+create type jobkit.outcomes as (
+    n bigint[],
+    job bigint[],
+    outcome text[],
+    error text[],
+    error_type text[],
+    reason text[],
+    delay interval[],
+    keep interval[],
+    took interval[],
+    result text[]
+);
+
+-- claimed: a row of what a claim answers: a job, as a worker gets it (`for_worker`), or a note. A
+-- type: the columns of a TABLE are looked up again by each call.
 create type jobkit.claimed as (
-    queue text, waiting integer, gone integer, scan_us bigint, lowest bigint,
-    job_id bigint, kind text, lane integer, attempt integer, max_attempts smallint,
-    crashes integer, snoozes integer, created_at timestamptz, cancelled boolean, keyed boolean,
-    args json, tags text[], metadata jsonb, waited interval, ahead bigint[]
+    job_id bigint,
+    kind text,                                   -- with the version, from the second on
+    queue text,
+    lane integer,                                -- of its priority, without a permit
+    attempt integer,                             -- the one that begins
+    max_attempts smallint,
+    crashes integer,
+    snoozes integer,
+    created_at timestamptz,
+    cancelled boolean,                           -- only to be settled as cancelled
+    keyed boolean,
+    args json,
+    tags text[],
+    metadata jsonb,
+    waited interval,                             -- since it was due
+    note json
 );

@@ -23,8 +23,8 @@ async fn enqueue(lab: &Lab, rest: &str) -> i64 {
 /// Ends an attempt of the second claim.
 async fn settle(lab: &Lab, job: i64, outcome: &str, error: &str) {
     lab.run(&format!(
-        "select jobkit.settle(31, '{{2}}', '{{{job}}}', array['{outcome}'], array['{error}'],
-            '{{}}', '{{}}', array['1 h'::interval], '{{}}')"
+        "select jobkit.settle(31, jobkit.outcomes('{{2}}', '{{{job}}}', array['{outcome}'],
+            p_error => array['{error}'], p_keep => array['1 h'::interval]))"
     ))
     .await;
 }

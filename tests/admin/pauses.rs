@@ -28,7 +28,7 @@ async fn site() -> (Lab, Router) {
 
 async fn end_the_job(lab: &Lab) {
     lab.run(
-        "select jobkit.settle(31, '{1}', array_agg(id), '{finish}', '{}', '{}', '{}', '{}', '{}')
+        "select jobkit.settle(31, jobkit.outcomes('{1}', array_agg(id), '{finish}'))
         from jobkit.jobs",
     )
     .await;

@@ -82,7 +82,9 @@ async fn end_some(lab: &Lab) {
                 from jobkit.claims c, unnest(c.job_ids) as job, jobkit.jobs j where j.id = job
             ) as ended
             where outcome is not null
-        ) x, jobkit.settle(31, ns, jobs, outcomes, errors, reasons, times, times, times, errors)",
+        ) x, jobkit.settle(31, jobkit.outcomes(ns, jobs, outcomes, p_error => errors,
+            p_reason => reasons, p_delay => times, p_keep => times, p_took => times,
+            p_error_type => errors))",
     )
     .await;
 }

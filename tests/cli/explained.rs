@@ -56,9 +56,9 @@ async fn how_one_ended_that_did_not_succeed_is_shown() {
     claim(&lab, 2).await;
     let successor = enqueue(&lab, &unique).await;
     lab.run(&format!(
-        "select jobkit.settle(31, '{{2, 2}}', '{{{superseded}, {expired}}}', '{{retry, expire}}',
-            array['boom', 'expired: too late'], '{{}}', '{{}}', array[null, '1 h'::interval],
-            '{{}}')"
+        "select jobkit.settle(31, jobkit.outcomes('{{2, 2}}', '{{{superseded}, {expired}}}',
+            '{{retry, expire}}', p_error => array['boom', 'expired: too late'],
+            p_keep => array[null, '1 h'::interval]))"
     ))
     .await;
     for (job, ended, reason) in [

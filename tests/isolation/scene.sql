@@ -78,10 +78,10 @@ create function scene.settle(p_worker bigint, p_n bigint, p_outcome text, p_jobs
 returns text
 language sql as $$
     select coalesce(string_agg(s.ending || ' ' || s.job_id, ', ' order by s.ending, s.job_id), '')
-    from jobkit.settle(p_worker, array_fill(p_n, array[cardinality(p_jobs)]), p_jobs,
-        array_fill(p_outcome, array[cardinality(p_jobs)]),
-        array_fill('because'::text, array[cardinality(p_jobs)]), '{}', '{}', '{}', '{}', '{}',
-        scene.next(), '{default,other}', '{9,9}') s
+    from jobkit.settle(p_worker, jobkit.outcomes(array_fill(p_n, array[cardinality(p_jobs)]),
+        p_jobs, array_fill(p_outcome, array[cardinality(p_jobs)]),
+        p_error => array_fill('because'::text, array[cardinality(p_jobs)])), scene.next(),
+        '{default,other}', '{9,9}') s
 $$;
 
 -- finish: all jobs of a claim, as far as it is there.

@@ -273,8 +273,9 @@ async fn work(pool: PgPool, worker: i64, done: Arc<AtomicBool>) -> Vec<Run> {
             // A release with an error would be of a payload that cannot be opened: it rests.
             let error = (outcome != "release").then_some("oh");
             let settled: Vec<(i64, String)> = sqlx::query_as(
-                "select job_id, ending from jobkit.settle($1, array[$2], array[$3], array[$4],
-                    array[$5], '{}', '{1 ms}', '{}', '{}') where ending is not null",
+                "select job_id, ending from jobkit.settle($1, jobkit.outcomes(array[$2],
+                    array[$3], array[$4], p_error => array[$5], p_delay => '{1 ms}'))
+                where ending is not null",
             )
             .bind(worker)
             .bind(n)

@@ -211,8 +211,8 @@ async fn steal(cx: &Cx, how: How) -> sqlx::Result<()> {
     let steal = if how == How::AfterCancel {
         "select from jobkit.cancel_mark(array[$1])"
     } else {
-        "select from jobkit.claims c, jobkit.settle(c.worker_id, array[c.n], array[$1],
-            '{snooze}', '{}', '{}', '{1h}', '{}', '{}') where $1 = any (c.job_ids)"
+        "select from jobkit.claims c, jobkit.settle(c.worker_id, jobkit.outcomes(array[c.n],
+            array[$1], '{snooze}', p_delay => '{1h}')) where $1 = any (c.job_ids)"
     };
     sqlx::query(steal).bind(cx.id().0).execute(&cx.state().pool).await.map(drop)
 }

@@ -280,8 +280,8 @@ pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: 
     let lab = still(lab).await;
     lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
     let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
-    let settle = "select count(*) from jobkit.settle(1, '{1}', '{1}', '{finish}', '{}', '{}', '{}',
-        '{}', '{}', '{}', nextval('claims'), '{default}', '{10}') where ending = 'claim'";
+    let settle = "select count(*) from jobkit.settle(1, jobkit.outcomes('{1}', '{1}',
+        '{finish}'), nextval('claims'), '{default}', '{10}') where ending = 'claim'";
     let mut session = lab.worker_session("settles").await;
     for (ids, claimed) in [(1..=1, 1), (2..=10_000, 0)] {
         fill_keyed(&lab, ids).await;
@@ -317,7 +317,7 @@ pub(crate) async fn a_settle_looks_up_the_days_of_history_once_for_all_jobs(lab:
         (select array_agg(job) as job, array_agg(c.n) as n, array_agg(text 'finish') as outcome,
             array_agg(interval '1 hour') as keep
         from jobkit.claims c, unnest(c.job_ids) as job) j,
-        jobkit.settle(1, j.n, j.job, j.outcome, '{}', '{}', '{}', j.keep, '{}') s";
+        jobkit.settle(1, jobkit.outcomes(j.n, j.job, j.outcome, p_keep => j.keep)) s";
     assert_eq!(session.value::<i64>(settle).await.unwrap(), 0);
     let calls = "select count(*) from pg_stat_xact_user_functions where funcname = 'expiry'";
     assert_eq!(session.value::<i64>(calls).await.unwrap(), 0);

@@ -184,9 +184,9 @@ async fn an_expiry_beyond_the_last_day_is_clamped() {
     lab.run("select * from jobkit.claim(1, 1, '{act}', '{default}', '{10}')").await;
     let [a, b, c] = [ids[0], ids[1], ids[2]];
     lab.run(&format!(
-        "select * from jobkit.settle(1, '{{1,1,1}}', '{{{a},{b},{c}}}', '{{finish,discard,finish}}',
-            '{{null,pointless,null}}', '{{null,null,null}}', '{{null,null,null}}',
-            '{{1000 days,1000 days,1 hour}}', '{{1 s,1 s,1 s}}')"
+        "select * from jobkit.settle(1, jobkit.outcomes('{{1,1,1}}', '{{{a},{b},{c}}}',
+            '{{finish,discard,finish}}', p_error => '{{null,pointless,null}}', 
+            p_keep => '{{1000 days,1000 days,1 hour}}', p_took => '{{1 s,1 s,1 s}}'))"
     ))
     .await;
     let last = "(select (max(day) + 1)::timestamp at time zone 'UTC' from jobkit.finished_days)";
@@ -226,8 +226,10 @@ async fn four_ends(lab: &Lab) {
     let ids = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
     let [a, b, c, d] = [ids[0], ids[1], ids[2], ids[3]];
     let settle = |job, outcome| {
-        let rest = format!("'{{{job}}}', '{{{outcome}}}', '{{}}', '{{}}', '{{}}', '{{2 days}}'");
-        format!("select * from jobkit.settle(1, '{{1}}', {rest}, '{{}}');")
+        format!(
+            "select * from jobkit.settle(1, jobkit.outcomes('{{1}}', '{{{job}}}', '{{{outcome}}}',
+                p_keep => '{{2 days}}'));"
+        )
     };
     let (finish, discard) = (settle(a, "finish"), settle(b, "discard"));
     lab.run(&format!(

@@ -78,8 +78,8 @@ impl Job<Arc<Hand>> for Robbed {
         cx.checkpoint("mine").await?;
         let id = cx.id();
         let robbed = format!(
-            "select from jobkit.claims c, jobkit.settle(c.worker_id, array[c.n], array[{id}],
-                '{{snooze}}', '{{}}', '{{}}', '{{1h}}', '{{}}', '{{}}')
+            "select from jobkit.claims c, jobkit.settle(c.worker_id, jobkit.outcomes(array[c.n],
+                array[{id}], '{{snooze}}', p_delay => '{{1h}}'))
             where {id} = any (c.job_ids)"
         );
         sqlx::query(AssertSqlSafe(robbed)).execute(&cx.state().pool).await?;

@@ -165,8 +165,8 @@ async fn a_backoff_beyond_the_time_for_retries_is_not_waited_for() {
         where job_id is not null";
     let job = lab.value::<i64>(claim).await;
     let settle = format!(
-        "select ending from jobkit.settle(1, '{{1}}', '{{{job}}}', '{{retry}}', '{{late}}',
-            '{{exhausted}}', '{{6 s}}', '{{}}', '{{}}')"
+        "select ending from jobkit.settle(1, jobkit.outcomes('{{1}}', '{{{job}}}', '{{retry}}',
+            p_error => '{{late}}', p_reason => '{{exhausted}}', p_delay => '{{6 s}}'))"
     );
     assert_eq!(lab.value::<String>(&settle).await, "bury");
     assert_eq!(lab.count("jobkit.dead_letters where reason = 'out_of_time'").await, 1);

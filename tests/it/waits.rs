@@ -112,8 +112,9 @@ async fn settle_as(lab: &Lab, job: JobId, outcome: &str, again_in: &str) -> Stri
     ))
     .await;
     lab.value(&format!(
-        "select coalesce((select ending from jobkit.settle(7, '{{1}}', '{{{job}}}', '{{{outcome}}}',
-            '{{429}}', '{{}}', '{{{again_in}}}', '{{}}', '{{}}')), 'as asked')"
+        "select coalesce((select ending from jobkit.settle(7, jobkit.outcomes('{{1}}',
+            '{{{job}}}', '{{{outcome}}}', p_error => '{{429}}', p_delay => '{{{again_in}}}'))),
+            'as asked')"
     ))
     .await
 }

@@ -40,8 +40,8 @@ struct Robbed;
 impl Job<sqlx::PgPool> for Robbed {
     async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
         let robbed =
-            "select from jobkit.claims c, jobkit.settle(c.worker_id, array[c.n], array[$1],
-                '{snooze}', '{}', '{}', '{1h}', '{}', '{}')
+            "select from jobkit.claims c, jobkit.settle(c.worker_id, jobkit.outcomes(array[c.n],
+                array[$1], '{snooze}', p_delay => '{1h}'))
             where $1 = any (c.job_ids)";
         sqlx::query(robbed).bind(cx.id().0).execute(cx.state()).await?;
         Ok(())

@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
@@ -11,7 +12,7 @@ use tracing::Span;
 use super::Call;
 use super::count::duration;
 use super::lane::Lane;
-use super::read::{FromColumn, ReadColumn, from_column};
+use super::read::{FromColumn, from_column};
 
 /// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,11 +20,6 @@ pub(crate) struct ClaimId {
     pub(crate) worker: i64,
     pub(crate) n: i64,
 }
-
-/// Where a claim's answer has what: the queue, lane, and what makes up a job.
-const QUEUE: usize = 0;
-const LANE: usize = 7;
-const JOB: [usize; 3] = [5, 6, 8];
 
 /// Takes ready jobs.
 pub(crate) struct Claim<'a> {
@@ -66,7 +62,44 @@ pub(crate) struct Claimed {
     pub(crate) lowest: Vec<(usize, Lane, i64)>,
 }
 
+/// What a claim says besides its jobs; what each part means is said there.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Note {
+    scan_us: Option<i64>,
+    waiting: Option<(String, i32)>,
+    lowest: Option<(String, i32, i64)>,
+    ahead: Option<Vec<i64>>,
+    cut: Option<bool>,
+    gone: Option<i32>,
+    again_in: Option<f64>,
+    few: Option<Vec<String>>,
+    fits_in: Option<f64>,
+}
+
 impl Claimed {
+    /// Adds a note; `place` is where a queue is among those asked for.
+    fn add(&mut self, note: Note, place: impl Fn(&str) -> usize) {
+        let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        if let Some(scan) = note.scan_us {
+            self.scan = duration(scan);
+        }
+        self.waiting.extend(note.waiting.map(|(queue, jobs)| (place(&queue), index(jobs))));
+        let lowest =
+            note.lowest.map(|(queue, lane, id)| (place(&queue), Lane::at(index(lane)), id));
+        self.lowest.extend(lowest);
+        self.ahead.extend(note.ahead.unwrap_or_default());
+        self.cut |= note.cut == Some(true);
+        self.gone += note.gone.map_or(0, index);
+        self.put_back_for = self.put_back_for.or(note.again_in.map(seconds));
+        if let Some(few) = note.few {
+            self.held = Some(Held { few, fits_in: None });
+        }
+        if let (Some(held), Some(fits_in)) = (&mut self.held, note.fits_in) {
+            held.fits_in = Some(seconds(fits_in));
+        }
+    }
+
     /// In how long to look again, where nobody will tell that there is something to be had.
     pub(crate) fn again_in(&self) -> Option<Duration> {
         let fits_in = self.held.as_ref().and_then(|held| held.fits_in);
@@ -139,27 +172,11 @@ impl Call for Claim<'_> {
         // One that was moved since it was picked runs all the same.
         let place = |queue: &str| places.get(&queue).copied().unwrap_or(0);
         let mut claimed = Claimed::default();
+        let Some(places) = rows.first().map(Places::of).transpose()? else { return Ok(claimed) };
         for row in &rows {
-            let queue = || row.try_get(QUEUE).map(place);
-            // A priority out of range costs its job the place, not its worker the claim.
-            let lane = || Ok::<_, sqlx::Error>(Lane::at(index(row.try_get(LANE)?)));
-            if row.try_get::<Option<i64>, _>(JOB[0])?.is_some() {
-                claimed.jobs.push(ClaimedJob::read(row, JOB, queue()?, lane()?)?);
-            } else if let Some(lowest) = row.try_get("lowest")? {
-                claimed.lowest.push((queue()?, lane()?, lowest));
-            } else if let Some(waiting) = row.try_get("waiting")? {
-                claimed.waiting.push((queue()?, index(waiting)));
-            } else if let Some(scan) = row.try_get("scan_us")? {
-                claimed.scan = duration(scan);
-            } else if let Some(few) = row.try_get("tags")? {
-                claimed.held = Some(Held { few, fits_in: row.read("waited")? });
-                claimed.cut |= row.try_get::<Option<i32>, _>("gone")?.is_some();
-            } else if let Some(ahead) = row.try_get::<Option<Vec<i64>>, _>("ahead")? {
-                claimed.ahead = ahead.into_iter().collect();
-                claimed.cut = row.try_get::<Option<i32>, _>("gone")?.is_some();
-            } else if let Some(gone) = row.try_get("gone")? {
-                claimed.gone += index(gone);
-                claimed.put_back_for = claimed.put_back_for.or(row.read("waited")?);
+            match row.try_get::<Option<Json<Note>>, _>(places.note)? {
+                Some(Json(note)) => claimed.add(note, place),
+                None => claimed.jobs.push(ClaimedJob::read(row, &places, place)?),
             }
         }
         claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));
@@ -173,37 +190,58 @@ impl ClaimedJob {
         self.payload.len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
     }
 
-    /// Of the row that a claim or a settle answers: where its id is, its kind, and its attempt with
-    /// all that follows. By place, since to look up a name costs more than to read what it names.
-    /// What cannot be read costs this job its run, and no other one the answer.
+    /// Of a row of `jobkit.claimed`; `place` is where a queue is among those asked for. What cannot
+    /// be read costs this job its run, and no other one the answer.
     pub(super) fn read(
         row: &PgRow,
-        [id, kind, attempt]: [usize; 3],
-        queue: usize,
-        lane: Lane,
+        at: &Places,
+        place: impl Fn(&str) -> usize,
     ) -> sqlx::Result<Self> {
         let mut of = Reader { row, unreadable: None };
         let mut job = Self {
-            id: row.try_get(id)?,
-            queue,
-            lane,
-            kind: of.read(kind),
-            attempt: of.read(attempt),
-            max_attempts: of.read(attempt + 1),
-            crashes: of.read(attempt + 2),
-            snoozes: of.read(attempt + 3),
-            created_at: of.read(attempt + 4),
-            cancelled: of.read(attempt + 5),
-            keyed: of.read(attempt + 6),
-            payload: of.read(attempt + 7),
-            tags: of.read::<Option<_>>(attempt + 8).unwrap_or_default(),
-            metadata: of.read(attempt + 9),
-            waited: of.read(attempt + 10),
+            id: row.try_get(at.job_id)?,
+            queue: place(row.try_get(at.queue)?),
+            // A priority out of range costs its job the place, not its worker the claim.
+            lane: Lane::at(index(row.try_get(at.lane)?)),
+            kind: of.read(at.kind),
+            attempt: of.read(at.attempt),
+            max_attempts: of.read(at.max_attempts),
+            crashes: of.read(at.crashes),
+            snoozes: of.read(at.snoozes),
+            created_at: of.read(at.created_at),
+            cancelled: of.read(at.cancelled),
+            keyed: of.read(at.keyed),
+            payload: of.read(at.args),
+            tags: of.read::<Option<_>>(at.tags).unwrap_or_default(),
+            metadata: of.read(at.metadata),
+            waited: of.read(at.waited),
             unreadable: None,
         };
         job.unreadable = of.unreadable;
         Ok(job)
     }
+}
+
+/// Columns by their names, looked up once for an answer: to do so for each row costs more than to
+/// read what is in it.
+macro_rules! places {
+    ($($name:ident)*) => {
+        /// Where an answer has the columns of `jobkit.claimed`.
+        pub(super) struct Places {
+            $(pub(super) $name: usize,)*
+        }
+
+        impl Places {
+            pub(super) fn of(row: &PgRow) -> sqlx::Result<Self> {
+                Ok(Self { $($name: row.try_column(stringify!($name))?.ordinal(),)* })
+            }
+        }
+    };
+}
+
+places! {
+    job_id kind queue lane attempt max_attempts crashes snoozes created_at cancelled keyed args tags
+    metadata waited note
 }
 
 /// Reads a row whatever is wrong with it.

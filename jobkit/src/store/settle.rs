@@ -1,22 +1,23 @@
+mod columns;
 mod ending;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use sqlx::{PgConnection, Row};
+use sqlx::postgres::PgArguments;
+use sqlx::{Arguments, PgConnection, Row};
 use tracing::Span;
 
+use self::columns::COLUMNS;
 pub(crate) use self::ending::Ending;
-use super::call::sparse;
+use super::claim::Places;
 use super::lane::Lane;
-use super::time::interval;
+use super::record::{Sent, record};
 use super::{Call, ClaimId, ClaimedJob};
 use crate::context::Attempt;
 use crate::error_type::ErrorType;
 use crate::returned::Returned;
-
-/// Where a settle's answer has what makes up a job that it claimed.
-const JOB: [usize; 3] = [0, 4, 5];
 
 /// Why a job is buried whose attempts are used up.
 pub(crate) const EXHAUSTED: &str = "exhausted";
@@ -234,6 +235,11 @@ impl Settlement {
         Self { claim, written, outcome, ..self }
     }
 
+    /// How long it took, where that is written down.
+    fn kept_time(&self) -> Option<Duration> {
+        (self.keep.is_some() || self.outcome.failure().is_some()).then_some(self.took)
+    }
+
     /// Whether there is nothing left to write.
     pub(crate) fn is_over(&self) -> bool {
         match self.written {
@@ -287,6 +293,19 @@ pub(crate) struct Next<'a> {
     pub(crate) room: Vec<i32>,
 }
 
+/// Records the outcomes of claimed jobs; returns those that did not go as asked, which jobs got a
+/// permit, and those of them that the worker claimed. Its parameters: the worker, the number of the
+/// claim of what it unblocks, the queues and the room of each, and the columns of the outcomes.
+fn sql() -> &'static str {
+    static SQL: LazyLock<String> = LazyLock::new(|| {
+        let outcomes = record("outcomes", COLUMNS.iter(), 5, Sent::Many);
+        let select = "select s.job_id as ended, s.ending, s.queue as of_queue, s.priority, \
+            (jobkit.for_worker(s.job)).* from jobkit.settle($1, ";
+        [select, &outcomes, ", $2, $3, $4) s"].concat()
+    });
+    &SQL
+}
+
 impl Call for Settle<'_> {
     type Answer = Settled;
 
@@ -295,44 +314,34 @@ impl Call for Settle<'_> {
     }
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
-        let column = self.settlements.iter();
-        let time = |time: Option<Duration>| time.map(interval);
-        let took =
-            |s: &Settlement| (s.keep.is_some() || s.outcome.failure().is_some()).then_some(s.took);
         let (queues, room) = match &self.next {
             Some(next) => (&*next.queues, &*next.room),
             None => Default::default(),
         };
-        let rows = sqlx::query(include_str!("sql/jobs_settle.sql"))
-            .bind(self.worker)
-            .bind(column.clone().map(|s| s.claim.n).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| s.job).collect::<Vec<_>>())
-            .bind(column.clone().map(|s| s.outcome.as_str()).collect::<Vec<_>>())
-            .bind(sparse(column.clone().map(|s| s.outcome.error())))
-            .bind(sparse(column.clone().map(|s| s.outcome.why())))
-            .bind(sparse(column.clone().map(|s| time(s.outcome.delay()))))
-            .bind(sparse(column.clone().map(|s| time(s.keep))))
-            .bind(sparse(column.clone().map(|s| time(took(s)))))
-            .bind(sparse(column.clone().map(|s| s.outcome.failure()?.error_type.as_deref())))
-            .bind(self.next.as_ref().map(|next| next.n))
-            .bind(queues)
-            .bind(room)
-            .bind(sparse(column.map(|s| s.outcome.result())))
-            .fetch_all(connection)
-            .await?;
+        let mut parameters = PgArguments::default();
+        parameters.add(self.worker).map_err(sqlx::Error::Encode)?;
+        parameters.add(self.next.as_ref().map(|next| next.n)).map_err(sqlx::Error::Encode)?;
+        parameters.add(queues).map_err(sqlx::Error::Encode)?;
+        parameters.add(room).map_err(sqlx::Error::Encode)?;
+        for column in COLUMNS {
+            (column.all)(self.settlements, &mut parameters).map_err(sqlx::Error::Encode)?;
+        }
+        let rows = sqlx::query_with(sql(), parameters).fetch_all(connection).await?;
         let mut settled = Settled::default();
+        let Some(places) = rows.first().map(Places::of).transpose()? else { return Ok(settled) };
+        let served: HashMap<_, _> = queues.iter().zip(0..).collect();
         for row in &rows {
-            let (job, ending) = (row.try_get("job_id")?, row.try_get("ending")?);
+            let (job, ending) = (row.try_get("ended")?, row.try_get("ending")?);
             if !matches!(ending, "claim" | "unblock") {
                 settled.endings.push((job, Ending::of(ending)));
                 continue;
             }
-            let queue: &str = row.try_get("queue")?;
-            let lane = Lane::with_permit(row.try_get("priority")?);
+            let queue: &str = row.try_get("of_queue")?;
             if ending == "unblock" {
+                let lane = Lane::with_permit(row.try_get("priority")?);
                 settled.unblocked.push(Unblocked { queue: queue.to_owned(), lane, job });
-            } else if let Some(queue) = queues.iter().position(|served| *served == queue) {
-                settled.claimed.push(ClaimedJob::read(row, JOB, queue, lane)?);
+            } else if let Some(place) = served.get(&queue) {
+                settled.claimed.push(ClaimedJob::read(row, &places, |_| *place)?);
             }
         }
         Ok(settled)

@@ -5,15 +5,16 @@
 -- put right where the clock stepped back: it is never further ahead than a burst.
 -- Returns where the rows are, locked, and when the scan began; how many jobs there may be of each
 -- queue; kinds of which others may be taken in place of what was picked; and what the claim answers
--- if something holds it back: the kinds of `claim_few` (`tags`).
+-- if something holds it back: the kinds of `claim_few`.
 create or replace function jobkit.claim_braked(
     inout p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
     p_marks bigint[], p_first integer[], p_last integer[], p_pools integer[], p_rooms integer[],
-    out at tid[], out started timestamptz, out held jobkit.claimed[]
+    out at tid[], out started timestamptz, out held json
 )
 language plpgsql as $$
 declare
-    v_row jobkit.claimed;
+    v_cut boolean := false;                      -- nothing is claimed ahead
+    v_held boolean := false;
     v_names text[];
     v_brake jobkit.brakes;
     v_room bigint;
@@ -56,15 +57,14 @@ begin
             p_slots := array(select least(q.slots, q.free) from unnest(p_slots, v_free)
                 with ordinality as q (slots, free, place) order by q.place);
             p_ahead := '{}';
-            v_row.gone := 0;
-            v_row.tags := '{}';
+            v_cut := true;
         end if;
         v_place := array_position(p_queues, v_brake.name);
         if v_brake.scope = 'queue' and v_room < p_slots[v_place] then
-            v_row.tags := '{}';
+            v_held := true;
             p_slots[v_place] := v_room;
         elsif v_brake.scope = 'kind' and v_room < (select sum(s) from unnest(p_slots) as s) then
-            v_row.tags := '{}';
+            v_held := true;
             v_few := v_few || v_brake.name;
             v_rooms := v_rooms || v_room::integer;
         end if;
@@ -79,9 +79,8 @@ begin
         p_first, p_last, v_few, v_rooms, p_pools, p_rooms);
     p_kinds := array(select k.kind from unnest(p_kinds) as k (kind)
         where jobkit.unversioned(k.kind) = any (v_names) is not true);
-    if v_row.tags is not null then
-        v_row.tags := v_few;
-        held := array[v_row];
+    if v_held or v_cut then
+        held := json_build_object('few', v_few, 'cut', v_cut);
     end if;
 end
 $$;

@@ -16,6 +16,7 @@ set lock_timeout = '1s'
 as $$
 declare
     v_job jobkit.jobs;
+    v_outcome jobkit.outcome;
 begin
     perform jobkit.require_read_committed();
     perform from jobkit.claims c
@@ -36,8 +37,12 @@ begin
         update jobkit.claims c set job_ids = array_remove(c.job_ids, p_job)
         where c.worker_id = p_worker and c.n = p_n;
     end if;
-    perform jobkit.finish(v_job, 'finish', v_job.attempt + 1, p_reason, p_keep, p_worker, p_took,
-        p_result::json);
+    v_outcome.outcome := 'finish';
+    v_outcome.reason := p_reason;
+    v_outcome.keep := p_keep;
+    v_outcome.took := p_took;
+    v_outcome.result := p_result;
+    perform jobkit.finish(v_job, p_worker, v_outcome);
     return 'finish';
 end
 $$;

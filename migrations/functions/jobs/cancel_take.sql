@@ -11,14 +11,17 @@ as $$
 declare
     v_pulled record;
     v_job jobkit.jobs;
+    v_outcome jobkit.outcome;
 begin
+    v_outcome.outcome := p_outcome;
+    v_outcome.reason := p_reason;
     perform jobkit.decide_lock();
     select * into v_pulled from jobkit.withdraw(array(
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
     for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
-        perform jobkit.finish(v_job, p_outcome, v_job.attempt, p_reason, null, null, null);
+        perform jobkit.finish(v_job, null, v_outcome, p_charged => 0);
     end loop;
     perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query

@@ -11,16 +11,17 @@
 --   p_pools, p_rooms    the pool of each queue (null: none), and how many jobs fit of each pool,
 --                       which its queues fill in their order (`claim_shared`); none: no pools
 -- Returns the jobs, in any order: 8 MiB of payload at most, but always one job; the rest goes back.
--- Their `lane` is that of their priority without a permit. Rows without a job_id say more:
---   scan_us             how long the scan of all queues took
---   queue, waiting      how many jobs of the queue got no permit; they are blocked now
---   queue, lane, lowest   the lowest id picked of a lane, where jobs held or needed a permit, or
---                       coalesce
---   ahead, gone         the jobs claimed ahead; `gone` is set where some picked may not wait
---   gone, waited        how many rows picked have no job, or none any more; and how soon to look
---                       again for jobs that coalesce and went back
---   tags, waited        a limit or a rate holds back jobs: kinds with little room, and how soon
---                       the next job fits; `gone` is set where nothing may be claimed ahead
+-- Rows without a job have a `note`, an object of some of these:
+--   scan_us    how long the scan of all queues took
+--   waiting    a queue, and how many of its jobs got no permit; they are blocked now
+--   lowest     a queue, a lane and the lowest id picked of it, where jobs held or needed a permit,
+--              or coalesce
+--   ahead      the jobs claimed ahead
+--   cut        that some picked may not wait, or that nothing may be claimed ahead
+--   gone       how many rows picked have no job, or none any more
+--   again_in   in how many seconds to look again for jobs that coalesce and went back
+--   few        a limit or a rate holds back jobs: the kinds with little room
+--   fits_in    in how many seconds a rate allows the next job
 -- JK001: the worker has no lease. Where something is braked, `claim_braked` scans.
 -- Why it locks its worker and reads jobs by their ids alone: docs/decisions/0002-claims.md. Why one
 -- plan, by the primary key, serves all calls (`plan_once`): docs/decisions/0005-sessions.md.
@@ -33,13 +34,13 @@ language plpgsql set search_path = pg_catalog, pg_temp set enable_sort = off as 
 declare
     v_braked boolean;
     v_kinds text[];                              -- where it is, those that were asked for
-    v_held jobkit.claimed[];                     -- what holds it back
+    v_held json;                                 -- what holds it back
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
     v_noted bigint[];                            -- those that a claim names already
     v_plain boolean;                             -- none of them held or needs a permit
-    v_answers jobkit.claimed[];                  -- about those that did, or wait
+    v_notes json[];                              -- about those that did, or wait
     v_row jobkit.claimed;
 begin
     if current_setting('jobkit.plans', true) is distinct from 'force_generic_plan' then
@@ -72,14 +73,14 @@ begin
                 limit q.slots for update of f skip locked) f)))
         returning r.job_id, r.without_permit and r.concurrency_key is null as plain
     )
-    select array_agg(p.job_id), bool_and(p.plain),
-        extract(epoch from clock_timestamp() - v_started) * 1000000
-    into v_ids, v_plain, v_row.scan_us from picked p;
+    select array_agg(p.job_id), bool_and(p.plain), json_build_object('scan_us',
+        (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint)
+    into v_ids, v_plain, v_row.note from picked p;
     return next v_row;
     if not v_plain or p_ahead <> '{}' or v_braked then
-        select * into v_ids, v_noted, v_answers from jobkit.claim_apart(
+        select * into v_ids, v_noted, v_notes from jobkit.claim_apart(
             p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_kinds, v_held);
-        return query select * from unnest(v_answers);
+        return query select (jobkit.claim_note(n.note)).* from unnest(v_notes) as n (note);
     end if;
     if v_ids <> '{}' then
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
@@ -89,17 +90,13 @@ begin
             = cardinality(v_ids) and (cardinality(v_ids) = 1
                 or sum(jobkit.payload_size(j)) <= 8 * 1024 * 1024);
         if not found then
-            select * into v_ids, v_answers from jobkit.claim_within(p_worker, p_n, not v_plain,
+            select * into v_ids, v_notes from jobkit.claim_within(p_worker, p_n, not v_plain,
                 v_ids, p_queues, p_kinds, 8 * 1024 * 1024);
-            return query select * from unnest(v_answers);
+            return query select (jobkit.claim_note(n.note)).* from unnest(v_notes) as n (note);
         end if;
     end if;
     if v_ids <> '{}' or v_noted <> '{}' then
-        return query select j.queue, null::integer, null::integer, null::bigint, null::bigint,
-            j.id, jobkit.versioned(j.kind, j.version), j.priority * 2 + 7, j.attempt + 1,
-            j.max_attempts, j.crashes, j.snoozes, j.created_at, j.cancel_requested_at is not null,
-            j.concurrency_key is not null, j.args, j.tags, j.metadata, clock_timestamp() - least(
-                greatest(j.run_at, j.created_at, 'epoch'), clock_timestamp()), null::bigint[]
+        return query select (jobkit.for_worker(j)).*
         from jobkit.jobs j where j.id = any (v_ids || v_noted);
     end if;
 end

@@ -1,14 +1,14 @@
 -- claim_ahead: of what a claim picked beyond the free slots of a queue (p_slots - p_ahead of each),
 -- notes the jobs that wait in the worker for one as a claim of their own, p_n + 1, with 1 MiB of
--- payload at most. Returns those, the others, which begin at once, and 0 as `gone` when there were
--- jobs that may not wait (`may_wait`) and went back to ready.
+-- payload at most. Returns those, the others, which begin at once, and whether there were
+-- jobs that may not wait (`may_wait`) and went back to ready (`cut`).
 -- Where one queue is asked and all may wait, one look decides and the others are noted, too, as the
 -- claim p_n (`noted`); `replays` of both says then whether any of them all does. p_plain: none of
 -- the jobs held or needs a permit.
 create or replace function jobkit.claim_ahead(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[],
-    out ids bigint[], out ahead bigint[], out gone integer, out noted boolean
+    out ids bigint[], out ahead bigint[], out cut boolean, out noted boolean
 )
 language plpgsql as $$
 declare
@@ -27,7 +27,7 @@ begin
     end if;
     noted := ids is not null;
     if not noted then
-        select * into ids, ahead, v_replays, v_returned, gone
+        select * into ids, ahead, v_replays, v_returned, cut
         from jobkit.claim_beyond(p_ids, p_queues, p_slots, p_ahead);
     end if;
     insert into jobkit.claims (worker_id, n, job_ids, replays, ahead)

@@ -2,41 +2,39 @@
 -- slot (`claim_ahead`), with those that hold or need a permit (`claim_permits`), and what counts
 -- for a rate of the kinds that were asked for (p_asked; null where nothing is braked). Returns the
 -- jobs that the caller has to note, which begin at once, those that are noted already, and what the
--- claim answers.
+-- claim says besides.
 create or replace function jobkit.claim_apart(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[], p_kinds text[],
-    p_asked text[], p_held jobkit.claimed[],
-    out ids bigint[], out noted bigint[], out answers jobkit.claimed[]
+    p_asked text[], p_held json,
+    out ids bigint[], out noted bigint[], out notes json[]
 )
 language plpgsql as $$
 declare
-    v_row jobkit.claimed;
+    v_cut boolean;                               -- some picked may not wait
     v_both boolean;                              -- those that begin at once are noted, too
     v_fits_in interval;
 begin
     ids := p_ids;
     if p_ahead <> '{}' and ids <> '{}' then
-        select * into ids, noted, v_row.gone, v_both
+        select * into ids, noted, v_cut, v_both
         from jobkit.claim_ahead(p_worker, p_n, ids, p_plain, p_queues, p_slots, p_ahead);
-        v_row.ahead := coalesce(noted, '{}');
+        notes := array[json_build_object('ahead', coalesce(noted, '{}'), 'cut', v_cut)];
         if v_both then
             noted := ids || noted;
             ids := '{}';
         end if;
     end if;
     if not p_plain then
-        select * into ids, answers from jobkit.claim_permits(ids, p_queues, p_kinds);
-    end if;
-    if v_row.ahead is not null then
-        answers := answers || v_row;
+        select p.ids, claim_apart.notes || p.notes into ids, notes
+        from jobkit.claim_permits(ids, p_queues, p_kinds) p;
     end if;
     if p_asked is not null then
         v_fits_in := jobkit.claim_charge(ids || noted, p_asked, p_queues);
-        foreach v_row in array coalesce(p_held, '{}') loop
-            v_row.waited := v_fits_in;
-            answers := answers || v_row;
-        end loop;
+        if p_held is not null then
+            notes := notes || p_held
+                || json_build_object('fits_in', extract(epoch from v_fits_in));
+        end if;
     end if;
 end
 $$;

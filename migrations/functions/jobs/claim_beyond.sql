@@ -1,10 +1,10 @@
 -- claim_beyond: which of the jobs that a claim picked begin at once, which wait for a slot (see
--- `claim_ahead`), and which go back; whether some that wait replay a dead letter, and 0 as `gone`
--- when some had to go back since they may not wait. What may not wait begins before what may, as
+-- `claim_ahead`), and which go back; whether some that wait replay a dead letter, and whether
+-- some had to go back since they may not wait (`cut`). What may not wait begins before what may, as
 -- far as there are slots.
 create or replace function jobkit.claim_beyond(
     p_ids bigint[], p_queues text[], p_slots integer[], p_ahead integer[], out ids bigint[],
-    out ahead bigint[], out replays boolean, out returned bigint[], out gone integer
+    out ahead bigint[], out replays boolean, out returned bigint[], out cut boolean
 )
 language plpgsql as $$
 declare
@@ -27,8 +27,8 @@ begin
     )
     select coalesce(array_agg(f.id), '{}'), array_agg(f.id) filter (where f.waits),
         bool_or(f.dead_letter_id is not null) filter (where f.waits),
-        array_agg(f.id) filter (where not f.waits), case when bool_or(not f.may_wait) then 0 end
-    into v_beyond, ahead, replays, returned, gone from fitting f;
+        array_agg(f.id) filter (where not f.waits), coalesce(bool_or(not f.may_wait), false)
+    into v_beyond, ahead, replays, returned, cut from fitting f;
     ids := array(select unnest(p_ids) except select unnest(v_beyond) order by 1);
 end
 $$;

@@ -1,9 +1,9 @@
 -- claim_permits: of a claim that picked jobs which hold or need permits, asks for those that are
--- needed, after those that coalesce have. Returns the jobs that stay, and what the claim answers of
+-- needed, after those that coalesce have. Returns the jobs that stay, and what the claim says of
 -- lanes and of those that wait.
 create or replace function jobkit.claim_permits(
     p_ids bigint[], p_queues text[], p_kinds text[],
-    out ids bigint[], out answers jobkit.claimed[]
+    out ids bigint[], out notes json[]
 )
 language plpgsql as $$
 declare
@@ -13,7 +13,7 @@ declare
     v_denied bigint[];                           -- of both, those that got none
     v_coalesce boolean := false;                 -- whether some of them coalesce
     v_needy bigint[];
-    v_row jobkit.claimed;
+    v_gone record;
 begin
     ids := p_ids;
     -- Where the next scan of a lane may begin, although no job came of what this one picked.
@@ -34,25 +34,20 @@ begin
         ) p
         group by p.queue, p.lane
     loop
-        v_row := null;
-        v_row.queue := v_some.queue;
-        v_row.lane := v_some.lane;
-        v_row.lowest := v_some.id;
-        answers := answers || v_row;
+        notes := notes || json_build_object('lowest',
+            json_build_array(v_some.queue, v_some.lane, v_some.id));
         v_keyed := v_keyed || v_some.needy;
         v_metered := v_metered || v_some.metered;
         v_coalesce := v_coalesce or v_some.coalesce;
     end loop;
     if v_coalesce then
-        select c.ids, c.ended, case when c.put_back then interval '50 ms' end
-        into v_needy, v_row.gone, v_row.waited
+        select c.ids, c.ended, c.put_back into v_gone
         from jobkit.coalesce_picked(v_keyed, true, p_kinds) c;
+        v_needy := v_gone.ids;
         ids := array(select unnest(ids) except select unnest(v_keyed)) || v_needy;
         v_keyed := v_needy;
-        v_row.queue := null;
-        v_row.lane := null;
-        v_row.lowest := null;
-        answers := answers || v_row;
+        notes := notes || json_build_object('gone', v_gone.ended,
+            'again_in', case when v_gone.put_back then 0.05 end);
     end if;
     if v_keyed <> '{}' or v_metered <> '{}' then
         v_denied := jobkit.claim_keyed(v_keyed, p_queues, p_kinds, v_metered);
@@ -61,14 +56,12 @@ begin
         perform jobkit.coalesce_blocked(v_denied);
     end if;
     if v_denied <> '{}' then
-        v_row := null;
         for v_some in
             select j.queue, count(*) as n
             from jobkit.jobs j where j.id = any (v_denied) group by 1
         loop
-            v_row.queue := v_some.queue;
-            v_row.waiting := v_some.n;
-            answers := answers || v_row;
+            notes := notes
+                || json_build_object('waiting', json_build_array(v_some.queue, v_some.n));
         end loop;
         -- Not a join: it could compare each with each.
         ids := array(select unnest(ids) except select unnest(v_denied));

@@ -3,12 +3,12 @@
 -- permit, then age. The rest goes back to ready, with its permits: by now every job with a key has
 -- one. A ready row without a job is gone.
 -- Before that, those that coalesce do so: `coalesce_picked`.
--- Returns what stays, and what the claim answers: how many had no job, or have none any more, and
+-- Returns what stays, and what the claim says besides: how many had no job, or have none any more, and
 -- where jobs coalesce the lowest that was picked of each lane, and when to look again for those
 -- that went back.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
-    p_kinds text[], p_budget bigint, out ids bigint[], out answers jobkit.claimed[]
+    p_kinds text[], p_budget bigint, out ids bigint[], out notes json[]
 )
 language plpgsql as $$
 declare
@@ -17,16 +17,17 @@ declare
     v_ids bigint[] := p_ids;
     v_ended integer := 0;
     v_put_back boolean := false;
-    v_row jobkit.claimed;
+    v_lane record;
 begin
     if exists (
         select from jobkit.jobs j where j.id = any (p_ids) and j.unique_while = 'coalesce'
     ) then
-        for v_row.queue, v_row.lane, v_row.lowest in
-            select j.queue, j.priority * 2 + 7, min(j.id) from jobkit.jobs j
+        for v_lane in
+            select j.queue, j.priority * 2 + 7 as lane, min(j.id) as id from jobkit.jobs j
             where j.id = any (p_ids) and not p_keyed group by 1, 2
         loop
-            answers := answers || v_row;
+            notes := notes || json_build_object('lowest',
+                json_build_array(v_lane.queue, v_lane.lane, v_lane.id));
         end loop;
         select * into v_ids, v_ended, v_put_back from jobkit.coalesce_picked(p_ids, false, p_kinds);
     end if;
@@ -42,10 +43,8 @@ begin
         coalesce(bool_or(p.dead_letter_id is not null) filter (where p.fits), false),
         cardinality(v_ids) - count(*) + v_ended
     into ids, v_returned, v_replays, v_ended from picked p;
-    v_row := null;
-    v_row.gone := v_ended;
-    v_row.waited := case when v_put_back then interval '50 ms' end;
-    answers := answers || v_row;
+    notes := notes || json_build_object('gone', v_ended,
+        'again_in', case when v_put_back then 0.05 end);
     perform jobkit.make_ready(v_returned, true);
     insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
     select p_worker, p_n, ids, p_keyed, v_replays where ids <> '{}';

@@ -1,13 +1,13 @@
--- settle_apart: of the jobs that are settled, those that `finish_all` ends, and the others, which
+-- settle_apart: of the jobs that are settled, those that `end_jobs` ends, and the others, which
 -- go one by one (`settle_others`): whatever did not succeed, and what replays a dead letter.
 create or replace function jobkit.settle_apart(
-    p_held bigint[], p_job bigint[], p_outcome text[], p_replaying boolean,
+    p_held bigint[], p jobkit.outcomes, p_replaying boolean,
     out finish bigint[], out other bigint[]
 )
 language plpgsql as $$
 begin
     finish := array(
-        select o.job from unnest(p_job, p_outcome) as o (job, outcome)
+        select o.job from unnest(p.job, p.outcome) as o (job, outcome)
         where o.outcome = 'finish'
         intersect select unnest(p_held)
     );

@@ -3,16 +3,14 @@
 -- (`retry_for`, or a day); from then on it is a retry. One that is given back with an error cannot
 -- be opened by this worker: it waits the longer the oftener that happens.
 create or replace function jobkit.settle_one(
-    p_job jobkit.jobs, p_worker bigint, p_outcome text, p_error text, p_error_type text,
-    p_reason text, p_delay interval, p_keep interval, p_took interval,
-    p_result text default null
+    p_job jobkit.jobs, p_worker bigint, p jobkit.outcome
 ) returns text
 language plpgsql as $$
 declare
     v_attempt constant integer := p_job.attempt + 1;
-    v_ending text := p_outcome;
-    v_run_at timestamptz := clock_timestamp() + coalesce(p_delay, '0');
-    v_reason text := coalesce(p_reason, 'exhausted');
+    v_ending text := p.outcome;
+    v_run_at timestamptz := clock_timestamp() + coalesce(p.delay, '0');
+    v_reason text := coalesce(p.reason, 'exhausted');
     v_by bigint;                                 -- who has its unique key by now
 begin
     if v_ending = 'wait' then
@@ -40,8 +38,8 @@ begin
         v_reason := 'out_of_time';
     end if;
     if v_ending in ('retry', 'bury') then
-        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p_error, p_error_type, p_worker,
-            p_took);
+        perform jobkit.log_attempt(p_job.id, v_attempt, v_ending, p.error, p.error_type, p_worker,
+            p.took);
     end if;
     if v_ending in ('retry', 'snooze', 'release') and p_job.unique_while = 'queued' then
         v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
@@ -51,15 +49,14 @@ begin
     case
         when v_by is not null then
             v_ending := 'supersede';
-            perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, p_took);
+            perform jobkit.supersede(p_job, v_by, p_worker, p.took);
         when v_ending = 'bury' then
-            perform jobkit.bury(
-                p_job, v_attempt, v_reason, p_error, p_worker);
-        when v_ending = 'release' and p_delay is null then
+            perform jobkit.bury(p_job, v_attempt, v_reason, p.error, p_worker);
+        when v_ending = 'release' and p.delay is null then
             perform jobkit.run_again(p_job);
         when v_ending in ('retry', 'snooze', 'release') then
-            if v_ending = 'release' and p_error is not null then
-                perform jobkit.stick('open', array[p_job.id], array[p_error], p_worker);
+            if v_ending = 'release' and p.error is not null then
+                perform jobkit.stick('open', array[p_job.id], array[p.error], p_worker);
                 select s.retry_at into v_run_at
                 from jobkit.stuck_jobs s where s.job_id = p_job.id;
             end if;
@@ -72,11 +69,10 @@ begin
             perform jobkit.make_scheduled(
                 p_job.id, v_run_at, v_ending = 'retry' or p_job.attempt > 0);
         when v_ending in ('finish', 'discard', 'cancel', 'expire') then
-            perform jobkit.finish(
-                p_job, v_ending, v_attempt,
-                case v_ending when 'finish' then p_reason else p_error end, p_keep, p_worker,
-                p_took, p_result::json);
+            p.outcome := v_ending;
+            p.reason := case v_ending when 'finish' then p.reason else p.error end;
+            perform jobkit.finish(p_job, p_worker, p);
     end case;
-    return case when v_ending = 'snooze' then p_outcome else v_ending end;
+    return case when v_ending = 'snooze' then p.outcome else v_ending end;
 end
 $$;

@@ -1,5 +1,5 @@
 -- settle_partial: the claims of these jobs, where it is not one claim as a whole: those that list
--- no other job go, the others keep what is left. Returns the jobs that the claims p_n[i] hold, and
+-- no other job go, the others keep what is left. Returns the jobs that the claims p.n[i] hold, and
 -- whether permits and replays may be among them.
 -- Each claim is looked up by its key: a scan of them all would walk the dead entries that pile up
 -- under a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
@@ -7,7 +7,7 @@
 -- looked up in one hash table of all that is settled; without `is true` the first IN would become a
 -- join, and make a table for each claim.
 create or replace function jobkit.settle_partial(
-    p_worker bigint, p_n bigint[], p_job bigint[],
+    p_worker bigint, p jobkit.outcomes,
     out held bigint[], out keyed boolean, out replaying boolean
 )
 language plpgsql as $$
@@ -19,7 +19,7 @@ begin
         select g.n, g.jobs, c.*
         from (
             select u.n, array_agg(u.job order by u.job) as jobs
-            from unnest(p_n, p_job) as u (n, job) group by 1 order by 1
+            from unnest(p.n, p.job) as u (n, job) group by 1 order by 1
         ) g
         cross join lateral (
             select c.ctid as at, c.job_ids, c.keyed, c.replays from jobkit.claims c
@@ -28,7 +28,7 @@ begin
     ), settled as (
         select l.*, case when l.jobs = l.job_ids then l.jobs else array(
             select j from unnest(l.job_ids) as j
-            where ((l.n, j) in (select * from unnest(p_n, p_job))) is true
+            where ((l.n, j) in (select * from unnest(p.n, p.job))) is true
         ) end as settled
         from locked l
     )
@@ -46,7 +46,7 @@ begin
         update jobkit.claims c
         set job_ids = array(
             select j from unnest(c.job_ids) as j
-            where ((c.n, j) in (select * from unnest(p_n, p_job))) is not true
+            where ((c.n, j) in (select * from unnest(p.n, p.job))) is not true
         )
         where c.ctid = any (v_part);
     end if;

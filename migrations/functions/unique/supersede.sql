@@ -1,18 +1,18 @@
 -- supersede: ends a job that was to run again, since another one has its unique key by now, or runs
--- instead of it.
+-- instead of it. It keeps the errors of all attempts, the last one too.
 create or replace function jobkit.supersede(
-    p_job jobkit.jobs, p_by bigint, p_attempt integer, p_worker bigint, p_took interval
+    p_job jobkit.jobs, p_by bigint, p_worker bigint, p_took interval,
+    p_charged integer default 1
 ) returns void
 language plpgsql as $$
+declare
+    v_outcome jobkit.outcome;
 begin
-    -- With the errors of all attempts, the last one too.
-    p_job.attempt := p_attempt;
-    if p_job.unique_while = 'coalesce' then
-        perform jobkit.finish(p_job, 'coalesce', p_attempt, 'coalesced into job ' || p_by, null,
-            p_worker, p_took);
-    else
-        perform jobkit.finish(p_job, 'supersede', p_attempt, 'superseded by job ' || p_by, null,
-            p_worker, p_took);
-    end if;
+    v_outcome.took := p_took;
+    v_outcome.outcome := case p_job.unique_while when 'coalesce' then 'coalesce'
+        else 'supersede' end;
+    v_outcome.reason := case p_job.unique_while when 'coalesce' then 'coalesced into job '
+        else 'superseded by job ' end || p_by;
+    perform jobkit.finish(p_job, p_worker, v_outcome, p_charged);
 end
 $$;

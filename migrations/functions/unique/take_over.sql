@@ -37,7 +37,7 @@ begin
     if v_state = 'yields' then
         select * into v_old from jobkit.jobs j where j.id = p_old for update;
         perform jobkit.supersede(
-            v_old, coalesce(v_follower, p_new), v_old.attempt, null, null);
+            v_old, coalesce(v_follower, p_new), null, null, p_charged => 0);
     end if;
     return v_follower is null;
 end

@@ -6,10 +6,13 @@ language plpgsql as $$
 declare
     v_attempt constant integer := p_job.attempt + 1;
     v_run_at timestamptz := clock_timestamp();
+    v_outcome jobkit.outcome;
     v_by bigint;                                 -- who has its unique key by now
 begin
     if p_job.cancel_requested_at is not null then
-        perform jobkit.finish(p_job, 'cancel', v_attempt, 'cancelled', null, p_worker, null);
+        v_outcome.outcome := 'cancel';
+        v_outcome.reason := 'cancelled';
+        perform jobkit.finish(p_job, p_worker, v_outcome);
         return;
     end if;
     perform jobkit.log_attempt(p_job.id, v_attempt, 'crash', p_error, null, p_worker, null);
@@ -22,7 +25,7 @@ begin
         v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
     end if;
     if v_by is not null then
-        perform jobkit.supersede(p_job, v_by, v_attempt, p_worker, null);
+        perform jobkit.supersede(p_job, v_by, p_worker, null);
         return;
     end if;
     if p_job.crashes > 0 then

@@ -7,16 +7,17 @@ language plpgsql as $$
 declare
     v_freed record;
     v_job jobkit.jobs;
+    v_release jobkit.outcome;
     v_queues text[] := '{}';
 begin
+    v_release.outcome := 'release';
     select * into v_freed from jobkit.signal(p_jobs);
     for v_job in select * from jobkit.lock_jobs(p_jobs) loop
         v_queues := v_queues || v_job.queue;
         if v_job.id = any (p_crashed) then
             perform jobkit.crash(v_job, p_worker, p_error);
         else
-            perform jobkit.settle_one(
-                v_job, p_worker, 'release', null, null, null, null, null, null);
+            perform jobkit.settle_one(v_job, p_worker, v_release);
         end if;
     end loop;
     perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);

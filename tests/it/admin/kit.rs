@@ -246,8 +246,8 @@ pub(super) const HOUR: Duration = Duration::from_secs(3600);
 /// The call that records an outcome of the worker that does nothing.
 pub(super) fn settle(n: i64, job: JobId, outcome: &str) -> String {
     format!(
-        "select from jobkit.settle({WORKER}, '{{{n}}}', '{{{job}}}', '{{{outcome}}}',
-            '{{why}}', '{{null}}', '{{null}}', '{{1 h}}', '{{null}}')"
+        "select from jobkit.settle({WORKER}, jobkit.outcomes('{{{n}}}', '{{{job}}}',
+            '{{{outcome}}}', p_error => '{{why}}', p_keep => '{{1 h}}'))"
     )
 }
 

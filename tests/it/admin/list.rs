@@ -63,8 +63,9 @@ impl Scene {
         let (n, retrying) = desk.running("b").await;
         desk.lab
             .run(&format!(
-                "select from jobkit.settle({WORKER}, '{{{n}}}', '{{{retrying}}}', '{{retry}}',
-                    '{{No Route to host}}', '{{null}}', '{{1 h}}', '{{1 h}}', '{{null}}')"
+                "select from jobkit.settle({WORKER}, jobkit.outcomes('{{{n}}}',
+                    '{{{retrying}}}', '{{retry}}', p_error => '{{No Route to host}}',
+                    p_delay => '{{1 h}}', p_keep => '{{1 h}}'))"
             ))
             .await;
         let discarded = desk.pay("c").await;

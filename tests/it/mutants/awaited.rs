@@ -4,8 +4,7 @@ use super::Mutant;
 use crate::races::awaited;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
-    finish_all: "if v_awaited then" => "if false then", awaited::t180_an_end_behind_a_wait_tells;
-    finish: "if p_job.awaited then" => "if false then", awaited::t180_an_end_behind_a_wait_tells;
+    end_jobs: "if v_awaited then" => "if false then", awaited::t180_an_end_behind_a_wait_tells;
     bury: "if p_job.awaited then" => "if false then", awaited::t180_an_end_behind_a_wait_tells;
     await_jobs: "for no key update skip locked" => "",
         awaited::t181_a_wait_beside_an_end_finds_it_held;

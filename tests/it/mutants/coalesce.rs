@@ -69,9 +69,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     coalesce_blocked: "b.job_id < b.newest)\n        for update skip locked" =>
         "b.job_id < b.newest)",
         coalesce_ends::a_blocked_one_in_hand_is_left_for_the_next_claim;
-    coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention",
+    coalesce_end: "coalesce(k.retention_discarded, k.retention)" => "k.retention",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
-    coalesce_end: "coalesce(s.retention_discarded, s.retention)" => "s.retention_discarded",
+    coalesce_end: "coalesce(k.retention_discarded, k.retention)" => "k.retention_discarded",
         coalesce_ends::what_ends_is_kept_as_long_as_what_is_discarded;
     // What runs again.
     take_last: "        for no key update;" => ";",

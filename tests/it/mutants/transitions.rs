@@ -50,7 +50,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         settle::a_job_that_failed_is_retrying_whenever_it_is_scheduled;
     settle_one: "v_attempt >= p_job.max_attempts" => "false",
         settle::the_last_attempt_is_buried_once;
-    finish_all: "if v_retried then" => "if false then",
+    end_jobs: "if v_retried or v_logged then" => "if false then",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     crash: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_reap_behind_a_mark_ends_the_job;
@@ -175,7 +175,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     completion: "SET enable_seqscan TO 'off'" => "",
         old_plans::a_call_for_one_job_looks_at_no_others;
     // What a settle asks for.
-    finish_all: "greatest(least(v_now + i.keep, v_last), v_first)" =>
+    end_jobs: "greatest(least(v_now + i.keep, v_last), v_first)" =>
         "jobkit.expiry(v_now + i.keep)",
         plans::a_settle_looks_up_the_days_of_history_once_for_all_jobs;
     // Reapers.

@@ -63,11 +63,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         plans::keys_are_looked_up_one_by_one_however_few_there_were;
     free_keys: "not p_kept or" => "",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish_all: "perform jobkit.free_keys(v_scopes, v_keys, v_unique, true)" => "perform 1",
+    end_jobs: "if v_unique is not null then" => "if false then",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish: "if p_job.unique_key is not null then" => "if false then",
-        unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;
-    finish: "if p_job.unique_key is not null then" => "if false then",
+    end_jobs: "if v_unique is not null then" => "if false then",
         elsewhere::t160_no_key_is_held_by_a_job_that_is_gone;
     bury: "if p_job.unique_key is not null then" => "if false then",
         unique_ends::t123_an_end_frees_a_key_and_a_dead_job_holds_none;

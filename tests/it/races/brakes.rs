@@ -315,8 +315,9 @@ pub(crate) async fn a_rate_lets_a_burst_through_and_no_more(lab: Lab) {
     let [a, b, c] = world.ready().await;
     assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[a, b]));
     let held = format!(
-        "select extract(epoch from max(c.waited))::integer || ' of ' || count(*)
-        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}') c where c.tags is not null",
+        "select max((c.note ->> 'fits_in')::numeric)::integer || ' of '
+            || count(c.note ->> 'few')
+        from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}') c",
         next_n()
     );
     assert_eq!(world.call(held.clone()).await, "60 of 1");

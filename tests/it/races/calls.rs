@@ -73,13 +73,17 @@ pub(crate) fn claim_ahead(worker: i64, n: i64, slots: i32, ahead: i32) -> String
         "with claimed as materialized (
             select * from jobkit.claim({worker}, {n}, '{{act}}', '{{default}}', '{{{slots}}}',
                 '{{}}', '{{}}', '{{}}', '{{{ahead}}}')
-        ), waits as (select w.ahead, w.gone from claimed w where w.ahead is not null)
+        ), waits as (
+            select array(select json_array_elements_text(w.note -> 'ahead')::bigint) as ahead,
+                w.note ->> 'cut' as cut
+            from claimed w where w.note -> 'ahead' is not null
+        )
         select concat_ws(' ',
             (select string_agg(c.job_id || case when c.cancelled then '!'
                 when c.job_id = any ((select w.ahead from waits w)::bigint[]) then '+'
                 else '' end, ' ' order by c.job_id)
                 from claimed c where c.job_id is not null),
-            (select 'cut' from waits w where w.gone = 0))"
+            (select 'cut' from waits w where w.cut = 'true'))"
     )
 }
 
@@ -109,8 +113,8 @@ pub(crate) fn settle_all(worker: i64, n: i64, outcomes: &[(i64, &str)]) -> Strin
                 {} as reason, array_agg(delay) as delay,
                 array_agg(interval '1 hour') as keep, {} as took
             from (values {rows}) as o (job, outcome, delay)
-        ) i, jobkit.settle({worker}, i.n, i.job, i.outcome, i.error, i.reason, i.delay, i.keep,
-            i.took) s",
+        ) i, jobkit.settle({worker}, jobkit.outcomes(i.n, i.job, i.outcome, p_error => i.error,
+            p_reason => i.reason, p_delay => i.delay, p_keep => i.keep, p_took => i.took)) s",
         nulls("text"),
         nulls("interval"),
     )
@@ -126,9 +130,8 @@ pub(crate) fn settle_and_claim(
 ) -> String {
     let queues: Vec<_> = room.iter().map(|(queue, _)| *queue).collect();
     let room: Vec<_> = room.iter().map(|(_, room)| room).collect();
-    let rest =
-        format!("i.took, '{{}}', {next}, '{{{}}}', array{room:?}::integer[])", queues.join(","));
-    settle_all(worker, n, outcomes).replacen("i.took)", &rest, 1)
+    let rest = format!("i.took), {next}, '{{{}}}', array{room:?}::integer[])", queues.join(","));
+    settle_all(worker, n, outcomes).replacen("i.took))", &rest, 1)
 }
 
 /// A release for an hour.

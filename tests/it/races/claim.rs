@@ -85,9 +85,11 @@ pub(crate) async fn a_claim_says_what_came_to_no_job(lab: Lab) {
     world.register_for(3, "default,other", "act").await;
     let count = || {
         format!(
-            "select concat_ws(', ', string_agg(c.queue || ': ' || c.waiting || ' wait', ', ')
-                    filter (where c.waiting is not null),
-                sum(c.gone) || ' gone', count(c.job_id) || ' jobs', count(c.scan_us) || ' scan')
+            "select concat_ws(', ',
+                string_agg(c.note #>> '{{waiting,0}}' || ': ' || (c.note #>> '{{waiting,1}}')
+                    || ' wait', ', '),
+                sum((c.note ->> 'gone')::integer) || ' gone', count(c.job_id) || ' jobs',
+                count(c.note ->> 'scan_us') || ' scan')
             from jobkit.claim(3, {}, '{{act}}', '{{default,other}}', '{{9,9}}') c",
             next_n()
         )
@@ -112,8 +114,8 @@ pub(crate) async fn a_claim_says_where_each_lane_begins(lab: Lab) {
     let [plain] = world.ready().await;
     let _: [i64; 2] = world.keyed(["b", "b"]).await;
     let lanes = format!(
-        "select string_agg(c.lane || ' from ' || c.lowest, ', ' order by c.lane)
-            filter (where c.lowest is not null) || ', jobs: ' || count(c.job_id)
+        "select string_agg(c.note #>> '{{lowest,1}}' || ' from ' || (c.note #>> '{{lowest,2}}'),
+                ', ' order by c.note #>> '{{lowest,1}}') || ', jobs: ' || count(c.job_id)
         from jobkit.claim(1, {}, '{{act}}', '{{default}}', '{{9}}') c",
         next_n()
     );

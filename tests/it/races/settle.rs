@@ -64,9 +64,9 @@ pub(crate) async fn whole_claims_parts_and_lost_ones_go_in_one_call(lab: Lab) {
     assert_eq!(world.call(settle(1, gone, lost, "snooze")).await, "");
     let call = format!(
         "select string_agg(s.job_id || ' ' || s.ending, ', ')
-        from jobkit.settle(1, '{{{one}, {one}, {two}, {two}, {part}, {gone}}}',
+        from jobkit.settle(1, jobkit.outcomes('{{{one}, {one}, {two}, {two}, {part}, {gone}}}',
             '{{{a}, {b}, {c}, {d}, {e}, {lost}}}', array_fill('finish'::text, array[6]),
-            '{{}}', '{{}}', '{{}}', array_fill(interval '1 hour', array[6]), '{{}}') s"
+            p_keep => array_fill(interval '1 hour', array[6]))) s"
     );
     assert_eq!(world.call(call).await, format!("{lost} lost"));
     for job in [a, b, c, d, e] {
@@ -201,8 +201,8 @@ pub(crate) async fn a_late_outcome_leaves_the_next_attempt_alone(lab: Lab) {
     // … nor beside another outcome of the claim that has the job now.
     let both = format!(
         "select string_agg(s.job_id || ' ' || s.ending, ', ' order by s.job_id)
-        from jobkit.settle(1, '{{{n}, {again}}}', '{{{x}, 0}}', '{{finish, finish}}',
-            '{{}}', '{{}}', '{{}}', '{{}}', '{{}}') s"
+        from jobkit.settle(1, jobkit.outcomes('{{{n}, {again}}}', '{{{x}, 0}}', '{{finish,
+            finish}}')) s"
     );
     assert_eq!(world.call(both).await, format!("0 lost, {x} lost"));
     world.expect(x, &format!("running 1/{again}, charged 1")).await;

@@ -3,7 +3,4 @@
 -- marks, 14 for each queue, or none, $7 and $8 between which lanes of each there are some;
 -- $9 how many of the slots of each are not free yet, or none; $10 the pool of each that shares its
 -- slots, and $11 the slots of each pool, or none
-select queue, waiting, gone, scan_us, lowest, job_id, kind, lane, attempt, max_attempts,
-    crashes, snoozes, created_at, cancelled, keyed, args, tags, metadata, waited,
-    ahead
-from jobkit.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+select * from jobkit.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)

@@ -1,12 +1,15 @@
--- finish_all: success, the common case, as one statement each way. Returns the jobs that were
--- there.
-create or replace function jobkit.finish_all(
-    p_worker bigint, p_finish bigint[], p_job bigint[], p_keep interval[], p_took interval[],
-    p_reason text[], p_result text[]
+-- end_jobs: jobs end, without becoming dead letters, and go to the history where `p` says for how
+-- long they are kept: finished, or as p_outcome says, with so many attempts charged. Success in
+-- bulk, the common case, is one statement. Returns the jobs that were there.
+create or replace function jobkit.end_jobs(
+    p_worker bigint, p_jobs bigint[], p jobkit.outcomes, p_outcome text default 'finish',
+    p_charged integer default 1
 ) returns bigint[]
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
+    -- The last attempt may be in `attempts` and not be counted yet.
+    v_logged constant boolean := p_outcome in ('supersede', 'coalesce');
     v_first timestamptz;
     v_last timestamptz;
     v_gaps boolean;
@@ -17,9 +20,9 @@ declare
     v_keys text[];
     v_unique bigint[];
 begin
-    if array_remove(p_keep, null) = '{}' then
+    if array_remove(p.keep, null) = '{}' then
         with gone as (
-            delete from jobkit.jobs j where j.id = any (p_finish) returning j.id, j.attempt,
+            delete from jobkit.jobs j where j.id = any (p_jobs) returning j.id, j.attempt,
                 j.unique_scope, j.unique_key, j.unique_while, j.awaited
         )
         select array_agg(g.id), coalesce(bool_or(g.attempt > 0), false), bool_or(g.awaited),
@@ -39,20 +42,20 @@ begin
             v_last := jobkit.expiry('infinity');
         end if;
         with gone as (
-            delete from jobkit.jobs j where j.id = any (p_finish) returning j.*
+            delete from jobkit.jobs j where j.id = any (p_jobs) returning j.*
         ), kept as (
             insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
                 max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
-                concurrency_group, concurrency_key, errors, args, tags, metadata, version,
-                reason, result, expires_at)
-            select g.id, g.kind, g.queue, g.priority, 'finish', g.attempt + 1, g.max_attempts,
-                g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
-                g.concurrency_group, g.concurrency_key,
-                case when g.attempt > 0 then jobkit.errors_of(g.id) end,
+                concurrency_group, concurrency_key, dead_letter_id, errors, args, tags, metadata,
+                version, reason, result, expires_at)
+            select g.id, g.kind, g.queue, g.priority, p_outcome, g.attempt + p_charged,
+                g.max_attempts, g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
+                g.concurrency_group, g.concurrency_key, g.dead_letter_id,
+                case when g.attempt > 0 or v_logged then jobkit.errors_of(g.id) end,
                 g.args, g.tags, g.metadata, g.version, i.reason, i.result::json,
                 case when v_gaps then jobkit.expiry(v_now + i.keep)
                     else greatest(least(v_now + i.keep, v_last), v_first) end
-            from unnest(p_job, p_keep, p_took, p_reason, p_result)
+            from unnest(p.job, p.keep, p.took, p.reason, p.result)
                 as i (job, keep, took, reason, result)
             join gone g on g.id = i.job
             where i.keep is not null
@@ -64,11 +67,11 @@ begin
         into v_gone, v_retried, v_awaited, v_scopes, v_keys, v_unique
         from gone g;
     end if;
-    if v_retried then
-        delete from jobkit.attempts a where a.job_id = any (p_finish);
+    if v_retried or v_logged then
+        delete from jobkit.attempts a where a.job_id = any (p_jobs);
     end if;
     if v_unique is not null then
-        perform jobkit.free_keys(v_scopes, v_keys, v_unique, true);
+        perform jobkit.free_keys(v_scopes, v_keys, v_unique, p_outcome = 'finish');
     end if;
     if v_awaited then
         perform jobkit.tell_end();

@@ -1,0 +1,11 @@
+-- for_worker: a job as the worker that claimed it gets it. It is inlined where it is called.
+create or replace function jobkit.for_worker(j jobkit.jobs) returns jobkit.claimed
+language sql as $$
+    select row(j.id, jobkit.versioned(j.kind, j.version), j.queue,
+        j.priority operator(pg_catalog.*) 2 operator(pg_catalog.+) 7,
+        j.attempt operator(pg_catalog.+) 1, j.max_attempts, j.crashes, j.snoozes, j.created_at,
+        j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
+        j.metadata, pg_catalog.clock_timestamp() operator(pg_catalog.-) least(
+            greatest(j.run_at, j.created_at, 'epoch'), pg_catalog.clock_timestamp()), null
+    )::jobkit.claimed
+$$;
