@@ -84,9 +84,6 @@ pub enum Error {
          is retried; make it an object"
     )]
     Metadata,
-    /// This text is not a rate.
-    #[error("`{0}` is not a rate; write a number per unit of time, such as 5/s, 100/min or 1000/h")]
-    Rate(String),
     /// A checkpoint does not become JSON, or the last one does not read as the requested type.
     #[error("the checkpoint cannot be encoded, or is not of the requested type: {0}")]
     Checkpoint(#[source] serde_json::Error),
@@ -111,12 +108,6 @@ pub enum Error {
          through a mutex)"
     )]
     OtherDatabase,
-    /// This text cannot be the prefix of role names.
-    #[error(
-        "`{0}` cannot be the prefix of role names; use 1 to 40 lower-case letters, digits and \
-         underscores, starting with a letter"
-    )]
-    RolePrefix(String),
     /// Signals cannot be heard.
     #[error("cannot listen for signals: {0}")]
     Signals(#[source] std::io::Error),

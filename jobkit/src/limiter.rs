@@ -5,13 +5,14 @@
 //! rate is declared with [`Worker::limiter`](crate::Worker::limiter). Operators see limiters among
 //! the groups of concurrency keys, and change and pause them in the same way.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::context::{Attempt, JobContext};
 pub use crate::denied::Denied;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
-use crate::policy::Rate;
+use crate::policy::{ParseRateError, Rate};
 use crate::reach::Reach;
 
 /// How long a job waits for its slot where nothing else is said.
@@ -163,11 +164,11 @@ impl Declaration {
     /// # Errors
     /// What is wrong with it, as a sentence.
     pub(crate) fn new(name: String, rate: &str, burst: Option<u32>) -> Result<Self, String> {
-        let wrong = |error: Error| format!("the limiter `{name}`: {error}");
-        limits::name("name of a limiter", &name, NAME_BYTES).map_err(wrong)?;
-        let rate = rate.parse::<Rate>().map_err(wrong)?;
+        let wrong = |error: &dyn fmt::Display| format!("the limiter `{name}`: {error}");
+        limits::name("name of a limiter", &name, NAME_BYTES).map_err(|error| wrong(&error))?;
+        let rate: Rate = rate.parse().map_err(|error: ParseRateError| wrong(&error))?;
         let rate = burst.map_or(rate, |burst| rate.burst(burst));
-        limits::rate(rate).map_err(wrong)?;
+        limits::rate(rate).map_err(|error| wrong(&error))?;
         Ok(Self { name, rate })
     }
 }
