@@ -1,9 +1,10 @@
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::EnqueueError;
 
 /// The only id of an answer.
-pub(crate) fn only(ids: Vec<JobId>) -> Result<JobId, Error> {
+pub(crate) fn only(ids: Vec<JobId>) -> Result<JobId, EnqueueError> {
     ids.first().copied().ok_or_else(|| {
         let error = std::io::Error::other("the server told no id of the job");
-        Error::answered(None, &error.to_string(), error)
+        EnqueueError::answered(None, &error.to_string(), error)
     })
 }

@@ -78,7 +78,7 @@ pub enum Attention {
         gone: u32,
     },
     /// A queue has as many jobs waiting as may, as a worker found when it last looked: enqueues to
-    /// it are refused with [`Error::QueueFull`](crate::Error::QueueFull).
+    /// it are refused with [`QueueFull`](crate::error::QueueFull).
     FullQueue {
         /// The queue.
         queue: String,

@@ -19,7 +19,7 @@ pub struct PausedQueue {
 }
 
 /// How many jobs may wait in a queue, beyond which enqueues to it fail with
-/// [`Error::QueueFull`](crate::Error::QueueFull).
+/// [`QueueFull`](crate::error::QueueFull).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bound {
