@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use jobkit::error::StartError;
 use jobkit::report::AttemptLog;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Worker, job};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn start(pool: &PgPool) -> Result<jobkit::WorkerHandle, jobkit::Error> {
+async fn start(pool: &PgPool) -> Result<jobkit::WorkerHandle, StartError> {
     // Often enough to be watched; by default it is every five seconds.
     let worker = Worker::new(pool.clone()).heartbeat(Duration::from_millis(100));
     worker.state(pool.clone()).queue("imports", 1).start().await

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::{env, fs, io, io::Read, time::Duration};
 
 use anyhow::Context;
+use jobkit::admin::AdminError;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::{Admin, Job, JobContext, JobError, Worker, job};
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,7 @@ fn jobs(folder: &Path) -> impl Iterator<Item = Fingerprint> {
 }
 
 /// Prints which accounts have jobs that wait for a permit, and how it stands with one of those.
-async fn print_blocked(admin: &Admin) -> Result<(), jobkit::Error> {
+async fn print_blocked(admin: &Admin) -> Result<(), AdminError> {
     let blocked = SemaphoreFilter::all().group("fingerprint").blocked();
     let semaphores = admin.semaphores(&blocked, None, 100).await?;
     for key in &semaphores {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use jobkit::admin::operations::BulkAction;
 use jobkit::{Admin, Job, JobContext, Worker, job};
@@ -48,7 +49,7 @@ impl Bank {
     }
 }
 
-async fn print_dead_letters(admin: &Admin, filter: &DeadLetterFilter) -> Result<(), jobkit::Error> {
+async fn print_dead_letters(admin: &Admin, filter: &DeadLetterFilter) -> Result<(), AdminError> {
     let page = admin.dead_letters(filter, None, 100).await?;
     for dead in page.entries {
         let (key, state) = (dead.key.unwrap_or_default(), dead.state.as_str());
@@ -58,7 +59,7 @@ async fn print_dead_letters(admin: &Admin, filter: &DeadLetterFilter) -> Result<
 }
 
 /// Does it with all that match, no more than twenty a second. How many there were.
-async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, jobkit::Error> {
+async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, AdminError> {
     let key = format!("{} {:?}", action.verb(), SystemTime::now());
     let operation = admin.begin_operation(action, reason, &key).per_second(20).await?;
     // Workers do it. From here as well, until all is done:

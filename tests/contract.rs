@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use jobkit::error::{AnnounceError, DatabaseError, SchemaError};
 use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -151,7 +152,10 @@ async fn kinds_are_known_without_a_worker_and_nothing_is_written_twice() {
     worker.stop().await;
     assert_eq!(lab.value::<String>(kinds).await, before);
     let error = jobkit::announce(Lab::empty().await.pool()).await.unwrap_err();
-    assert!(matches!(error, jobkit::Error::SchemaMissing), "{error}");
+    assert!(
+        matches!(error, AnnounceError::Database(DatabaseError::Schema(SchemaError::Missing))),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jobkit::Admin;
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::operations::BulkAction;
 use sqlx::PgPool;
@@ -55,7 +56,7 @@ async fn read(admin: &Admin) -> Result<()> {
     median("100 groups", async || admin.dead_letter_groups(100).await.map(|_| ())).await
 }
 
-async fn median(what: &str, call: impl AsyncFn() -> Result<(), jobkit::Error>) -> Result<()> {
+async fn median(what: &str, call: impl AsyncFn() -> Result<(), AdminError>) -> Result<()> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let began = Instant::now();

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, ensure};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
+use jobkit::enqueue::EnqueueError;
 use jobkit::{Admin, Job, JobContext, Worker, job};
 use jobkit_admin::Dashboard;
 use jobkit_tests::{Crowd, Page, Watch};
@@ -94,7 +95,7 @@ async fn visit(app: &Router, path: &str) -> Result<Duration> {
 }
 
 /// Enqueues about as many as the worker ends.
-async fn produce(pool: PgPool) -> Result<(), jobkit::Error> {
+async fn produce(pool: PgPool) -> Result<(), EnqueueError> {
     for order_id in 0.. {
         jobkit::enqueue_all((0..20).map(|_| Step { order_id }), &pool).await?;
         sleep(Duration::from_millis(100)).await;

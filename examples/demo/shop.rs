@@ -2,9 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, Enqueue, Error};
+use jobkit::enqueue::EnqueueError;
+use jobkit::{Admin, Enqueue};
 use sqlx::PgPool;
 use tokio::time::sleep;
 
@@ -36,7 +38,7 @@ pub(crate) async fn open(pool: &PgPool, admin: &Admin) {
 }
 
 /// Pauses a queue, and sees to it that there are dead letters from the beginning.
-async fn prepare(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
+async fn prepare(pool: &PgPool, admin: &Admin) -> anyhow::Result<()> {
     admin.pause("warehouse", "demo", "stocktaking until this afternoon").await?;
     if admin.overview().await?.dead.number() == 0 {
         let receipts = (10_000..10_200).filter(|order_id| [7, 21].contains(&(order_id % 40)));
@@ -48,7 +50,7 @@ async fn prepare(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
 }
 
 /// Removes old dead letters, if there are any.
-async fn purge(admin: &Admin) -> Result<(), Error> {
+async fn purge(admin: &Admin) -> Result<(), AdminError> {
     let old = BulkAction::Purge(DeadLetterFilter::all(), KEEP_DEAD);
     if admin.preview(&old).await?.count.number() > 0 {
         let key = format!("purge {:?}", SystemTime::now());
@@ -58,7 +60,7 @@ async fn purge(admin: &Admin) -> Result<(), Error> {
 }
 
 /// What a minute brings: fills up what waits every five seconds, and sells something each second.
-async fn sell(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
+async fn sell(pool: &PgPool, admin: &Admin) -> anyhow::Result<()> {
     purge(admin).await?;
     for second in 0..60 {
         if second % 5 == 0 {
@@ -73,7 +75,7 @@ async fn sell(pool: &PgPool, admin: &Admin) -> Result<(), Error> {
 }
 
 /// Lets some jobs wait for a key, for the warehouse and for their time; says how many wait in all.
-async fn fill_up(pool: &PgPool, admin: &Admin) -> Result<u32, Error> {
+async fn fill_up(pool: &PgPool, admin: &Admin) -> anyhow::Result<u32> {
     let now = admin.overview().await?;
     if now.blocked.number() < 8 {
         // One account gets more than its share.
@@ -97,7 +99,7 @@ async fn fill_up(pool: &PgPool, admin: &Admin) -> Result<u32, Error> {
 }
 
 /// Enqueues some of everything.
-async fn customer(pool: &PgPool) -> Result<(), Error> {
+async fn customer(pool: &PgPool) -> Result<(), EnqueueError> {
     enqueue(pool, receipt(order())).await?;
     let path = format!("/uploads/{:08x}.jpg", fastrand::u32(..));
     enqueue(pool, ResizeImage { path, width: [320, 640, 1280][fastrand::usize(..3)] }).await?;
@@ -114,7 +116,7 @@ async fn customer(pool: &PgPool) -> Result<(), Error> {
     Ok(())
 }
 
-async fn enqueue(pool: &PgPool, job: impl Enqueue) -> Result<(), Error> {
+async fn enqueue(pool: &PgPool, job: impl Enqueue) -> Result<(), EnqueueError> {
     job.enqueue(pool).await.map(drop)
 }
 

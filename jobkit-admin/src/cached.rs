@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jobkit::Error;
+use jobkit::admin::AdminError;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -23,10 +23,10 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// The value. The first caller reads it, and the others wait for that.
-    pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, Error>
+    /// The value, read by whoever comes first; the others wait for it.
+    pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, AdminError>
     where
-        F: Future<Output = Result<T, Error>>,
+        F: Future<Output = Result<T, AdminError>>,
     {
         let mut known = self.0.lock().await;
         if let Some((at, value)) = &*known

@@ -2,12 +2,13 @@
 
 use axum::http::StatusCode;
 use axum::response::Response;
-use jobkit::Error;
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::ReplayError;
-use jobkit::admin::jobs::EnqueueError;
+use jobkit::admin::jobs::ByNameError;
 use jobkit::admin::semaphores::Limited;
+use jobkit::error::{DatabaseError, QueueFull, SchemaError};
 
-use crate::format::errors::{is_forbidden, is_invalid};
+use crate::format::errors::is_forbidden;
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Response, Failure>;
@@ -29,8 +30,10 @@ pub(crate) enum Failure {
     Slow,
     /// Too many requests at once.
     Busy,
-    /// jobkit returned an error.
-    Failed(Error),
+    /// As many jobs wait as may.
+    Full(QueueFull),
+    /// The queue said no.
+    Failed(AdminError),
 }
 
 impl Failure {
@@ -42,11 +45,11 @@ impl Failure {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Full(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Failed(error) => match error {
-                error if is_invalid(error) => StatusCode::UNPROCESSABLE_ENTITY,
-                Error::Busy | Error::Replaying => StatusCode::CONFLICT,
-                Error::QueueFull { .. } => StatusCode::TOO_MANY_REQUESTS,
-                error if is_forbidden(error) => StatusCode::FORBIDDEN,
+                AdminError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                AdminError::Busy | AdminError::Replaying => StatusCode::CONFLICT,
+                AdminError::Database(error) if is_forbidden(error) => StatusCode::FORBIDDEN,
                 _ => StatusCode::SERVICE_UNAVAILABLE,
             },
         }
@@ -61,19 +64,12 @@ impl Failure {
             Self::TooLarge => "Too large",
             Self::Slow => "Too slow",
             Self::Busy => "Too many requests",
+            Self::Full(_) => "The queue is full",
             Self::Failed(error) => match error {
-                Error::Unreachable(_) => "The database cannot be reached",
-                Error::Deadline(_) => "The database is too slow",
-                Error::SchemaMissing
-                | Error::SchemaUnfit
-                | Error::SchemaOlder { .. }
-                | Error::SchemaNewer { .. } => "Incompatible schema",
-                Error::ReadOnly => "The database is read-only",
-                error if is_invalid(error) => "Invalid request",
-                Error::Busy | Error::Replaying => "Not possible now",
-                Error::QueueFull { .. } => "The queue is full",
-                error if is_forbidden(error) => "The database does not allow that",
-                _ => "Database error",
+                AdminError::Invalid(_) => "Invalid request",
+                AdminError::Busy | AdminError::Replaying => "Not possible now",
+                AdminError::Database(error) => title(error),
+                _ => "The database says no",
             },
         }
     }
@@ -86,13 +82,16 @@ impl Failure {
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
             Self::TooLarge => "A payload has at most 1 MiB.".into(),
             Self::Slow => "The request did not arrive within 10 seconds.".into(),
-            Self::Busy => "The dashboard is busy. Try again in a moment.".into(),
-            Self::Failed(error) if is_forbidden(error) => {
+            Self::Busy => "Others are being served. Try again in a moment.".into(),
+            Self::Full(full) => format!("{full}."),
+            Self::Failed(AdminError::Database(error)) if is_forbidden(error) => {
                 "The role that this dashboard has in the database may not do that. Connect it as \
                  a role that may, or hide what this one cannot do by permissions."
                     .into()
             }
-            Self::Failed(error @ (Error::Unreachable(_) | Error::Database(_))) => {
+            Self::Failed(AdminError::Database(
+                error @ (DatabaseError::Unreachable(_) | DatabaseError::Failed(_)),
+            )) => {
                 tracing::warn!(%error, "jobkit.dashboard: no answer from the database");
                 "Jobs are safe where they are. This page retries automatically; the server's log \
                  has the details."
@@ -114,24 +113,42 @@ impl From<ReplayError> for Failure {
     }
 }
 
-impl From<EnqueueError> for Failure {
-    fn from(error: EnqueueError) -> Self {
+impl From<ByNameError> for Failure {
+    fn from(error: ByNameError) -> Self {
         let title = match &error {
-            EnqueueError::UnknownKind(_) => "Unknown kind",
-            EnqueueError::Key(_) => "Refused key",
-            EnqueueError::Undecodable(_) => "Undecodable payload",
+            ByNameError::UnknownKind(_) => "Unknown kind",
+            ByNameError::Key(_) => "Refused key",
+            ByNameError::Undecodable(_) => "Undecodable payload",
             _ => "Refused option",
         };
         match error {
-            EnqueueError::Failed(error) => Self::Failed(error),
+            ByNameError::Failed(error) => Self::Failed(error),
+            ByNameError::QueueFull(full) => Self::Full(full),
+            ByNameError::Metadata => Self::Invalid(format!("{error}.")),
             refused => Self::Refused(title, format!("{refused}.")),
         }
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+impl From<AdminError> for Failure {
+    fn from(error: AdminError) -> Self {
         Self::Failed(error)
+    }
+}
+
+fn title(error: &DatabaseError) -> &'static str {
+    match error {
+        DatabaseError::Unreachable(_) => "The database cannot be reached",
+        DatabaseError::Deadline(_) => "The database is too slow",
+        DatabaseError::Schema(error) => match error {
+            SchemaError::ServerTooOld { .. } | SchemaError::Encoding { .. } => {
+                "The database says no"
+            }
+            _ => "The schema does not fit",
+        },
+        DatabaseError::ReadOnly => "The database only reads",
+        error if is_forbidden(error) => "The database does not allow that",
+        _ => "The database says no",
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use jobkit::Error;
+use jobkit::admin::AdminError;
 use jobkit::admin::Count;
 use jobkit::admin::brakes::{Brake, Rate};
 use jobkit::admin::overview::{Attention, Overview};
@@ -42,9 +42,9 @@ pub(crate) async fn text(context: &Context) -> Answer {
     Ok(([(CONTENT_TYPE, format.content_type())], page).into_response())
 }
 
-/// The numbers of the overview and the queues. No keys and no payloads: there would be no end of
-/// series.
-async fn page(context: &Context, format: Format) -> Result<String, Error> {
+/// What the overview and the queues show. No keys and no payloads are in there: they would be
+/// series without number.
+async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
     let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());

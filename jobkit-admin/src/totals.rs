@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::Error;
+use jobkit::admin::AdminError;
 use jobkit::admin::measures::{Histogram, MeasureRow};
 use tokio::sync::Mutex;
 
@@ -52,9 +52,9 @@ impl Totals {
     pub(crate) async fn look<F>(
         &self,
         read: impl FnOnce(Option<DateTime<Utc>>) -> F,
-    ) -> Result<Sums, Error>
+    ) -> Result<Sums, AdminError>
     where
-        F: Future<Output = Result<Vec<MeasureRow>, Error>>,
+        F: Future<Output = Result<Vec<MeasureRow>, AdminError>>,
     {
         let mut state = self.0.lock().await;
         let rows = read(state.from).await?;

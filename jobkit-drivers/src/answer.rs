@@ -1,9 +1,10 @@
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::EnqueueError;
 
-/// The only id in an answer.
-pub(crate) fn only(ids: Vec<JobId>) -> Result<JobId, Error> {
+/// The only id of an answer.
+pub(crate) fn only(ids: Vec<JobId>) -> Result<JobId, EnqueueError> {
     ids.first().copied().ok_or_else(|| {
-        let error = std::io::Error::other("the server returned no job id");
-        Error::answered(None, &error.to_string(), error)
+        let error = std::io::Error::other("the server told no id of the job");
+        EnqueueError::answered(None, &error.to_string(), error)
     })
 }

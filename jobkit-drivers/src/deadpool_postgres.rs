@@ -23,8 +23,8 @@
 //! that, use [`tokio_postgres`](crate::tokio_postgres) with `&*tx`.
 
 use deadpool_postgres::GenericClient;
-use jobkit::enqueue::{Draft, Statement, Topic};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::answer::only;
@@ -37,7 +37,7 @@ use crate::tokio_postgres::failure;
 pub fn enqueue<C: GenericClient>(
     job: impl Into<Draft>,
     client: &C,
-) -> impl Future<Output = Result<JobId, Error>> + Send {
+) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
     let statement = Statement::enqueue(job);
     async move { only(send(statement?, client).await?) }
 }
@@ -49,7 +49,7 @@ pub fn enqueue<C: GenericClient>(
 pub fn enqueue_all<C: GenericClient, J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
     client: &C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::enqueue_all(jobs);
     async move { send(statement?, client).await }
 }
@@ -61,12 +61,15 @@ pub fn enqueue_all<C: GenericClient, J: Into<Draft>>(
 pub fn publish<C: GenericClient>(
     event: impl Topic,
     client: &C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::publish(&event);
     async move { send(statement?, client).await }
 }
 
-async fn send<C: GenericClient>(statement: Statement, client: &C) -> Result<Vec<JobId>, Error> {
+async fn send<C: GenericClient>(
+    statement: Statement,
+    client: &C,
+) -> Result<Vec<JobId>, EnqueueError> {
     if statement.is_empty() {
         return Ok(Vec::new());
     }

@@ -29,8 +29,8 @@ use diesel::result::DatabaseErrorKind as Kind;
 use diesel::row::NamedRow;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{RunQueryDsl, sql_query};
-use jobkit::enqueue::{Draft, Statement, Topic};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
 
 use crate::answer::only;
 
@@ -41,7 +41,7 @@ use crate::answer::only;
 pub fn enqueue<C: LoadConnection<Backend = Pg>>(
     job: impl Into<Draft>,
     connection: &mut C,
-) -> Result<JobId, Error> {
+) -> Result<JobId, EnqueueError> {
     only(send(Statement::enqueue(job)?, connection)?)
 }
 
@@ -52,7 +52,7 @@ pub fn enqueue<C: LoadConnection<Backend = Pg>>(
 pub fn enqueue_all<C: LoadConnection<Backend = Pg>, J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
     connection: &mut C,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     send(Statement::enqueue_all(jobs)?, connection)
 }
 
@@ -63,14 +63,14 @@ pub fn enqueue_all<C: LoadConnection<Backend = Pg>, J: Into<Draft>>(
 pub fn publish<C: LoadConnection<Backend = Pg>>(
     event: impl Topic,
     connection: &mut C,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     send(Statement::publish(&event)?, connection)
 }
 
 fn send<C: LoadConnection<Backend = Pg>>(
     statement: Statement,
     connection: &mut C,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     if statement.is_empty() {
         return Ok(Vec::new());
     }
@@ -94,18 +94,18 @@ impl QueryableByName<Pg> for Id {
     }
 }
 
-pub(crate) fn failure(error: diesel::result::Error) -> Error {
+pub(crate) fn failure(error: diesel::result::Error) -> EnqueueError {
     use diesel::result::Error as E;
     match &error {
         E::DatabaseError(Kind::ClosedConnection | Kind::UnableToSendCommand, _)
-        | E::BrokenTransactionManager => Error::unanswered(error),
+        | E::BrokenTransactionManager => EnqueueError::unanswered(error),
         E::DatabaseError(kind, answer) => {
             let message = answer.message().to_owned();
-            Error::answered(sqlstate(kind, &message), &message, error)
+            EnqueueError::answered(sqlstate(kind, &message), &message, error)
         }
         other => {
             let message = other.to_string();
-            Error::answered(None, &message, error)
+            EnqueueError::answered(None, &message, error)
         }
     }
 }

@@ -25,8 +25,8 @@
 
 use diesel::pg::Pg;
 use diesel_async::{AsyncConnection, RunQueryDsl};
-use jobkit::enqueue::{Draft, Statement, Topic};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
 
 use crate::answer::only;
 use crate::diesel::{Id, failure, query};
@@ -38,7 +38,7 @@ use crate::diesel::{Id, failure, query};
 pub fn enqueue<C: AsyncConnection<Backend = Pg>>(
     job: impl Into<Draft>,
     connection: &mut C,
-) -> impl Future<Output = Result<JobId, Error>> + Send {
+) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
     let statement = Statement::enqueue(job);
     async move { only(send(statement?, connection).await?) }
 }
@@ -50,7 +50,7 @@ pub fn enqueue<C: AsyncConnection<Backend = Pg>>(
 pub fn enqueue_all<C: AsyncConnection<Backend = Pg>, J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
     connection: &mut C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::enqueue_all(jobs);
     async move { send(statement?, connection).await }
 }
@@ -62,7 +62,7 @@ pub fn enqueue_all<C: AsyncConnection<Backend = Pg>, J: Into<Draft>>(
 pub fn publish<C: AsyncConnection<Backend = Pg>>(
     event: impl Topic,
     connection: &mut C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::publish(&event);
     async move { send(statement?, connection).await }
 }
@@ -70,7 +70,7 @@ pub fn publish<C: AsyncConnection<Backend = Pg>>(
 async fn send<C: AsyncConnection<Backend = Pg>>(
     statement: Statement,
     connection: &mut C,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     if statement.is_empty() {
         return Ok(Vec::new());
     }

@@ -3,8 +3,8 @@
 /// The functions of a module, given the version's crate and its method that sends a statement.
 macro_rules! functions {
     ($sea_orm:ident, $query_all:ident) => {
-        use jobkit::enqueue::{Draft, Statement, Topic};
-        use jobkit::{Error, JobId};
+        use jobkit::JobId;
+        use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
         use $sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Value};
 
         use crate::answer::only;
@@ -16,7 +16,7 @@ macro_rules! functions {
         pub fn enqueue<C: ConnectionTrait>(
             job: impl Into<Draft>,
             connection: &C,
-        ) -> impl Future<Output = Result<JobId, Error>> + Send {
+        ) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
             let statement = Statement::enqueue(job);
             async move { only(send(statement?, connection).await?) }
         }
@@ -28,7 +28,7 @@ macro_rules! functions {
         pub fn enqueue_all<C: ConnectionTrait, J: Into<Draft>>(
             jobs: impl IntoIterator<Item = J>,
             connection: &C,
-        ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+        ) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
             let statement = Statement::enqueue_all(jobs);
             async move { send(statement?, connection).await }
         }
@@ -40,7 +40,7 @@ macro_rules! functions {
         pub fn publish<C: ConnectionTrait>(
             event: impl Topic,
             connection: &C,
-        ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+        ) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
             let statement = Statement::publish(&event);
             async move { send(statement?, connection).await }
         }
@@ -48,7 +48,7 @@ macro_rules! functions {
         async fn send<C: ConnectionTrait>(
             statement: Statement,
             connection: &C,
-        ) -> Result<Vec<JobId>, Error> {
+        ) -> Result<Vec<JobId>, EnqueueError> {
             if statement.is_empty() {
                 return Ok(Vec::new());
             }
@@ -63,7 +63,7 @@ macro_rules! functions {
                 .map_err(failure)
         }
 
-        fn failure(error: DbErr) -> Error {
+        fn failure(error: DbErr) -> EnqueueError {
             let said = match &error {
                 DbErr::Conn(RuntimeErr::SqlxError(sqlx))
                 | DbErr::Exec(RuntimeErr::SqlxError(sqlx))
@@ -74,8 +74,8 @@ macro_rules! functions {
                 other => Some((None, other.to_string())),
             };
             match said {
-                Some((state, message)) => Error::answered(state.as_deref(), &message, error),
-                None => Error::unanswered(error),
+                Some((state, message)) => EnqueueError::answered(state.as_deref(), &message, error),
+                None => EnqueueError::unanswered(error),
             }
         }
     };

@@ -20,8 +20,8 @@
 //!
 //! A worker needs a pool of sqlx 0.9 beside this one.
 
-use jobkit::enqueue::{Draft, Statement, Topic};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
 use sqlx_08::{PgExecutor, Row};
 
 use crate::answer::only;
@@ -33,7 +33,7 @@ use crate::answer::only;
 pub fn enqueue<'c>(
     job: impl Into<Draft>,
     executor: impl PgExecutor<'c>,
-) -> impl Future<Output = Result<JobId, Error>> + Send {
+) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
     let statement = Statement::enqueue(job);
     async move { only(send(statement?, executor).await?) }
 }
@@ -45,7 +45,7 @@ pub fn enqueue<'c>(
 pub fn enqueue_all<'c, J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
     executor: impl PgExecutor<'c>,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::enqueue_all(jobs);
     async move { send(statement?, executor).await }
 }
@@ -57,7 +57,7 @@ pub fn enqueue_all<'c, J: Into<Draft>>(
 pub fn publish<'c>(
     event: impl Topic,
     executor: impl PgExecutor<'c>,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::publish(&event);
     async move { send(statement?, executor).await }
 }
@@ -65,7 +65,7 @@ pub fn publish<'c>(
 async fn send<'c>(
     statement: Statement,
     executor: impl PgExecutor<'c>,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     if statement.is_empty() {
         return Ok(Vec::new());
     }
@@ -76,11 +76,11 @@ async fn send<'c>(
     rows.iter().map(|row| row.try_get(0).map(JobId)).collect::<Result<_, _>>().map_err(failure)
 }
 
-fn failure(error: sqlx_08::Error) -> Error {
+fn failure(error: sqlx_08::Error) -> EnqueueError {
     let said = error.as_database_error();
     let said = said.map(|answer| (answer.code().map(String::from), answer.message().to_owned()));
     match said {
-        Some((state, message)) => Error::answered(state.as_deref(), &message, error),
-        None => Error::unanswered(error),
+        Some((state, message)) => EnqueueError::answered(state.as_deref(), &message, error),
+        None => EnqueueError::unanswered(error),
     }
 }

@@ -21,8 +21,8 @@
 //! A statement takes one round trip, and nothing is prepared, so it works behind a transaction
 //! pooler.
 
-use jobkit::enqueue::{Draft, Statement, Topic};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -35,7 +35,7 @@ use crate::answer::only;
 pub fn enqueue<C: GenericClient + Sync>(
     job: impl Into<Draft>,
     client: &C,
-) -> impl Future<Output = Result<JobId, Error>> + Send {
+) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
     let statement = Statement::enqueue(job);
     async move { only(send(statement?, client).await?) }
 }
@@ -47,7 +47,7 @@ pub fn enqueue<C: GenericClient + Sync>(
 pub fn enqueue_all<C: GenericClient + Sync, J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
     client: &C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::enqueue_all(jobs);
     async move { send(statement?, client).await }
 }
@@ -59,7 +59,7 @@ pub fn enqueue_all<C: GenericClient + Sync, J: Into<Draft>>(
 pub fn publish<C: GenericClient + Sync>(
     event: impl Topic,
     client: &C,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
     let statement = Statement::publish(&event);
     async move { send(statement?, client).await }
 }
@@ -67,7 +67,7 @@ pub fn publish<C: GenericClient + Sync>(
 async fn send<C: GenericClient + Sync>(
     statement: Statement,
     client: &C,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     if statement.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,12 +78,12 @@ async fn send<C: GenericClient + Sync>(
     rows.iter().map(|row| row.try_get(0).map(JobId)).collect::<Result<_, _>>().map_err(failure)
 }
 
-pub(crate) fn failure(error: tokio_postgres::Error) -> Error {
+pub(crate) fn failure(error: tokio_postgres::Error) -> EnqueueError {
     match error.as_db_error().cloned() {
         Some(answer) => {
             let (state, message) = (answer.code().clone(), answer.message().to_owned());
-            Error::answered(Some(state.code()), &message, answer)
+            EnqueueError::answered(Some(state.code()), &message, answer)
         }
-        None => Error::unanswered(error),
+        None => EnqueueError::unanswered(error),
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use jobkit::Admin;
+use jobkit::Declared;
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Declared, Error};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -115,7 +116,7 @@ impl Webhooks {
         endpoint: &str,
         why: &str,
         key: &str,
-    ) -> Result<(), Error> {
+    ) -> Result<(), AdminError> {
         let query = JobQuery {
             kind: Some(DeliverWebhook::POLICY.kind.to_owned()),
             key: Some(endpoint.to_owned()),

@@ -3,7 +3,7 @@
 //!
 //! ```no_run
 //! use jobkit::{JobContext, Worker, around::Next};
-//! # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+//! # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
 //! let worker = Worker::new(pool).queue("mail", 20).around(async |cx: JobContext, next: Next| {
 //!     let began = std::time::Instant::now();
 //!     let result = next.run().await;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use sqlx::PgPool;
 
-use crate::Error;
+use crate::error::ConnectError;
 use crate::store::{Deadlines, Link, Source};
 
 /// How long a server may take to answer.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Those of [`Admin::connect`](crate::Admin::connect).
-pub async fn connect(url: &str) -> Result<PgPool, Error> {
+pub async fn connect(url: &str) -> Result<PgPool, ConnectError> {
     Ok(reached(url).await?.pool().clone())
 }
 
@@ -34,7 +34,7 @@ pub async fn connect(url: &str) -> Result<PgPool, Error> {
 ///
 /// # Errors
 /// Why there is none.
-pub(crate) async fn reached(url: &str) -> Result<Source, Error> {
+pub(crate) async fn reached(url: &str) -> Result<Source, ConnectError> {
     let source = Source::at(url)?;
     let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE.mul_f64(0.8) };
     let link = Link::new("start", source.clone(), deadlines).of_operator();

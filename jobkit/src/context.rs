@@ -13,11 +13,12 @@ use tracing::Span;
 
 pub(crate) use self::completion::Completing;
 pub(crate) use self::report::{Line, Listener, Report, Reported, State, shown};
+use crate::error::ContextError;
 use crate::hooks::{Carried, of_metadata};
 use crate::limits;
 use crate::reach::Reach;
 use crate::stop::Stop;
-use crate::{Error, JobError, JobId, StopReason};
+use crate::{JobError, JobId, StopReason};
 
 /// What a running job is told about itself: its id, attempt, state and when to stop.
 ///
@@ -236,11 +237,11 @@ impl<S> JobContext<S> {
     /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).
     ///
     /// # Errors
-    /// [`Error::Range`] for the time; those of the database, which did not answer or refused.
-    pub async fn pause_key(&self, pause: Duration) -> Result<bool, Error> {
+    /// [`ContextError::Invalid`] for the time; [`ContextError::Database`].
+    pub async fn pause_key(&self, pause: Duration) -> Result<bool, ContextError> {
         let pause = limits::pause(pause)?;
         match &self.attempt.reach {
-            Some(reach) => reach.pause_key_of(self.id(), pause).await,
+            Some(reach) => Ok(reach.pause_key_of(self.id(), pause).await?),
             None => Ok(false),
         }
     }
@@ -256,10 +257,10 @@ impl<S> JobContext<S> {
         group: &str,
         key: &str,
         pause: Duration,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, ContextError> {
         let pause = limits::pause(pause)?;
         match &self.attempt.reach {
-            Some(reach) => reach.pause_key(group, key, pause).await,
+            Some(reach) => Ok(reach.pause_key(group, key, pause).await?),
             None => Ok(false),
         }
     }

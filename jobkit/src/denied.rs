@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use crate::{Error, StopReason};
+use crate::StopReason;
+use crate::error::{DatabaseError, InvalidValue};
 
 /// Why there is no slot of a [limiter](crate::limiter).
 ///
@@ -20,7 +21,10 @@ pub enum Denied {
     /// No worker has declared this limiter.
     #[error("no worker has declared the limiter `{0}`")]
     Unknown(String),
+    /// The name or the key of the limiter is not one that it may have.
+    #[error(transparent)]
+    Invalid(#[from] InvalidValue),
     /// The database did not answer, or refused.
     #[error(transparent)]
-    Failed(#[from] Error),
+    Database(#[from] DatabaseError),
 }

@@ -21,13 +21,14 @@ pub use self::topic::Topic;
 pub use self::topic::subscribed;
 use crate::declared::Declared;
 use crate::enqueue::wait::WaitError;
+pub use crate::error::enqueue::EnqueueError;
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::BATCH_BYTES;
 use crate::meter;
 pub use crate::store::Executor;
 use crate::store::NewJob;
 use crate::unique::Enqueued;
-use crate::{Error, JobId, store};
+use crate::{JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
 pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
@@ -43,19 +44,23 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     ///
     /// A handler gets exactly what was enqueued: the payload is read back once, and if that fails
     /// or gives something else (NaN, which JSON lacks; a `u128` in a tagged enum), the call returns
-    /// [`Error::Encode`], which names the field. (A release build reads back only payloads of at
-    /// most 1 KiB, and larger ones that contain a null or a number of 19 digits or more.)
+    /// [`EnqueueError::Encode`], which names the field. (A release build reads back only payloads
+    /// of at most 1 KiB, and larger ones that contain a null or a number of 19 digits or more.)
     ///
     /// # Errors
-    /// [`Error::Encode`], [`Error::Misplaced`], [`Error::PayloadTooLarge`], [`Error::Length`] and
-    /// [`Error::Nul`] before anything is sent, so that your transaction stays usable;
-    /// [`Error::SchemaMissing`] when [`migrate`](crate::migrate()) has not run,
-    /// [`Error::SchemaUnfit`] when it has to run again, or has migrated beyond this binary;
-    /// otherwise the database's error.
+    /// [`EnqueueError::Encode`], [`EnqueueError::Encrypt`], [`EnqueueError::Misplaced`],
+    /// [`EnqueueError::PayloadTooLarge`] and [`EnqueueError::Invalid`] before anything is sent, so
+    /// that your transaction stays usable; [`EnqueueError::QueueFull`]; otherwise
+    /// [`EnqueueError::Database`], of any kind but that of a deadline:
+    /// [`SchemaError::Missing`] when [`migrate`](crate::migrate()) has not run,
+    /// [`SchemaError::Unfit`] when it has to run again, or has migrated beyond this binary.
+    ///
+    /// [`SchemaError::Missing`]: crate::error::SchemaError::Missing
+    /// [`SchemaError::Unfit`]: crate::error::SchemaError::Unfit
     fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,
-    ) -> impl Future<Output = Result<JobId, Error>> + Send {
+    ) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
         self.options().enqueue(executor)
     }
 
@@ -69,7 +74,7 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     fn enqueue_unique<'c, X: Executor<'c>>(
         self,
         executor: X,
-    ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
+    ) -> impl Future<Output = Result<Enqueued, EnqueueError>> + Send {
         self.options().enqueue_unique(executor)
     }
 
@@ -103,18 +108,18 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Enqueue for J {}
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # #[job] struct Welcome { user: i64 }
 /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::enqueue::EnqueueError> {
 /// jobkit::enqueue_all((1..=500).map(|user| Welcome { user }.options()), &mut *tx).await?;
 /// # Ok(()) }
 /// ```
 ///
 /// # Errors
-/// As [`Enqueue::enqueue`]; none of the jobs is enqueued then. [`Error::BatchTooLarge`] above 256
-/// MB of payload: split the jobs over several calls in one transaction.
+/// As [`Enqueue::enqueue`]; none of the jobs is enqueued then. [`EnqueueError::BatchTooLarge`]
+/// above 256 MB of payload: split the jobs over several calls in one transaction.
 pub fn enqueue_all<'c, J, I, X>(
     jobs: I,
     executor: X,
-) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send
+) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send
 where
     J: Into<Draft>,
     I: IntoIterator<Item = J>,
@@ -133,7 +138,7 @@ where
 pub fn enqueue_all_unique<'c, J, I, X>(
     jobs: I,
     executor: X,
-) -> impl Future<Output = Result<Vec<Enqueued>, Error>> + Send
+) -> impl Future<Output = Result<Vec<Enqueued>, EnqueueError>> + Send
 where
     J: Into<Draft>,
     I: IntoIterator<Item = J>,
@@ -147,7 +152,7 @@ where
 /// The jobs as they are stored.
 pub(crate) fn drafts<J: Into<Draft>>(
     jobs: impl IntoIterator<Item = J>,
-) -> Result<Vec<NewJob>, Error> {
+) -> Result<Vec<NewJob>, EnqueueError> {
     let mut jobs: Vec<NewJob> =
         jobs.into_iter().map(|job| job.into().0).collect::<Result<_, _>>()?;
     carry(jobs.iter_mut().map(NewJob::metadata));
@@ -156,7 +161,7 @@ pub(crate) fn drafts<J: Into<Draft>>(
 
 /// A job ready to be stored, as [`enqueue_all`] takes it.
 #[derive(Debug)]
-pub struct Draft(pub(crate) Result<NewJob, Error>);
+pub struct Draft(pub(crate) Result<NewJob, EnqueueError>);
 
 impl<J: Declared + Serialize + DeserializeOwned + Send> From<J> for Draft {
     fn from(job: J) -> Self {
@@ -173,7 +178,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> From<Pending<J>> for Dra
 pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     drafts: Vec<NewJob>,
     executor: X,
-) -> Result<Vec<Enqueued>, Error> {
+) -> Result<Vec<Enqueued>, EnqueueError> {
     if drafts.is_empty() {
         return Ok(Vec::new());
     }
@@ -198,10 +203,10 @@ fn told(kind: &'static str, enqueued: Vec<Enqueued>) -> Vec<Enqueued> {
 }
 
 /// Whether jobs are few enough for one statement.
-pub(crate) fn fits(drafts: &[NewJob]) -> Result<(), Error> {
+pub(crate) fn fits(drafts: &[NewJob]) -> Result<(), EnqueueError> {
     let bytes = drafts.iter().map(NewJob::bytes).sum();
     if bytes > BATCH_BYTES {
-        return Err(Error::BatchTooLarge { bytes, limit: BATCH_BYTES });
+        return Err(EnqueueError::BatchTooLarge { bytes, limit: BATCH_BYTES });
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use jobkit::{Worker, hooks::Event};
-//! # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+//! # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
 //! let worker = Worker::new(pool).queue("mail", 20).hook(|event| match event {
 //!     Event::Ended(ended) => println!("job {}: {}", ended.job, ended.outcome.as_str()),
 //!     other => println!("{other:?}"),

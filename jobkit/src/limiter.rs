@@ -5,13 +5,14 @@
 //! rate is declared with [`Worker::limiter`](crate::Worker::limiter). Operators see limiters among
 //! the groups of concurrency keys, and change and pause them in the same way.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::Error;
 use crate::context::{Attempt, JobContext};
 pub use crate::denied::Denied;
+use crate::error::{ContextError, InvalidValue};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
-use crate::policy::Rate;
+use crate::policy::{ParseRateError, Rate};
 use crate::reach::Reach;
 
 /// How long a job waits for its slot where nothing else is said.
@@ -109,7 +110,7 @@ impl<'a> Limiter<'a> {
     /// and neither takes nor reserves a slot.
     ///
     /// # Errors
-    /// [`Denied::Unknown`] and [`Denied::Failed`].
+    /// [`Denied::Unknown`], [`Denied::Invalid`] and [`Denied::Database`].
     pub async fn try_acquire(&self) -> Result<Option<Duration>, Denied> {
         let Some(reach) = self.reach()? else { return Ok(None) };
         let (wait, taken) = self.ask(reach, None).await?;
@@ -121,12 +122,12 @@ impl<'a> Limiter<'a> {
     /// no worker has declared the limiter.
     ///
     /// # Errors
-    /// [`Error::Range`] for the time; those of the database, which did not answer or refused.
-    pub async fn pause(&self, pause: Duration) -> Result<bool, Error> {
+    /// [`ContextError::Invalid`] for the time, the name or the key; [`ContextError::Database`].
+    pub async fn pause(&self, pause: Duration) -> Result<bool, ContextError> {
         let pause = limits::pause(pause)?;
         let Some(reach) = self.reach()? else { return Ok(false) };
         let (name, key) = self.names();
-        reach.pause_key(name, key, pause).await
+        Ok(reach.pause_key(name, key, pause).await?)
     }
 
     fn names(&self) -> (&str, &str) {
@@ -134,7 +135,7 @@ impl<'a> Limiter<'a> {
     }
 
     /// The database; none in a test of the user's own.
-    fn reach(&self) -> Result<Option<&dyn Reach>, Error> {
+    fn reach(&self) -> Result<Option<&dyn Reach>, InvalidValue> {
         let (name, key) = self.names();
         limits::name("name of a limiter", name, NAME_BYTES)?;
         limits::text("key of a limiter", key, KEY_BYTES)?;
@@ -163,11 +164,11 @@ impl Declaration {
     /// # Errors
     /// What is wrong with it, as a sentence.
     pub(crate) fn new(name: String, rate: &str, burst: Option<u32>) -> Result<Self, String> {
-        let wrong = |error: Error| format!("the limiter `{name}`: {error}");
-        limits::name("name of a limiter", &name, NAME_BYTES).map_err(wrong)?;
-        let rate = rate.parse::<Rate>().map_err(wrong)?;
+        let wrong = |error: &dyn fmt::Display| format!("the limiter `{name}`: {error}");
+        limits::name("name of a limiter", &name, NAME_BYTES).map_err(|error| wrong(&error))?;
+        let rate: Rate = rate.parse().map_err(|error: ParseRateError| wrong(&error))?;
         let rate = burst.map_or(rate, |burst| rate.burst(burst));
-        limits::rate(rate).map_err(wrong)?;
+        limits::rate(rate).map_err(|error| wrong(&error))?;
         Ok(Self { name, rate })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Datelike, Utc};
 
-use crate::Error;
+use crate::error::InvalidValue;
 use crate::policy::Rate;
 
 /// Largest payload with its metadata, as JSON text.
@@ -54,31 +54,35 @@ pub(crate) const LINGERS: RangeInclusive<Duration> =
 pub(crate) const TAGS: usize = 32;
 
 /// Checks a text that must not be empty.
-pub(crate) fn name(what: &'static str, text: &str, limit: usize) -> Result<(), Error> {
+pub(crate) fn name(what: &'static str, text: &str, limit: usize) -> Result<(), InvalidValue> {
     if text.is_empty() {
-        return Err(Error::Length { what, bytes: 0, limit });
+        return Err(InvalidValue::Length { what, bytes: 0, limit });
     }
     self::text(what, text, limit)
 }
 
 /// Checks a text that may be empty.
-pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), Error> {
+pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), InvalidValue> {
     if text.len() > limit {
-        return Err(Error::Length { what, bytes: text.len(), limit });
+        return Err(InvalidValue::Length { what, bytes: text.len(), limit });
     }
-    if text.contains('\0') { Err(Error::Nul { what }) } else { Ok(()) }
+    if text.contains('\0') { Err(InvalidValue::Nul { what }) } else { Ok(()) }
 }
 
 /// Checks the words of an operator for those who ask later.
-pub(crate) fn reason(text: &str) -> Result<(), Error> {
+pub(crate) fn reason(text: &str) -> Result<(), InvalidValue> {
     self::text("reason", text, REASON_BYTES)
 }
 
 /// Checks JSON text: what searches in it reads it as jsonb, which has no NUL and no numbers of any
 /// length, and no reader gets deep into the deeply nested (the server's stack has an end as well).
-pub(crate) fn json(what: &'static str, nesting: &'static str, json: &str) -> Result<(), Error> {
+pub(crate) fn json(
+    what: &'static str,
+    nesting: &'static str,
+    json: &str,
+) -> Result<(), InvalidValue> {
     if json.contains("\\u0000") && escapes_nul(json) {
-        return Err(Error::Nul { what });
+        return Err(InvalidValue::Nul { what });
     }
     let Shape { depth, digits } = Shape::of(json);
     range("number of digits of a number in JSON", digits, 0..=DIGITS, "0 to 5000")?;
@@ -86,10 +90,10 @@ pub(crate) fn json(what: &'static str, nesting: &'static str, json: &str) -> Res
 }
 
 /// Checks a payload, beside so many bytes of metadata, as enqueueing a job of its type would.
-pub(crate) fn payload(text: &str, metadata: usize) -> Result<(), Error> {
+pub(crate) fn payload(text: &str, metadata: usize) -> Result<(), InvalidValue> {
     let bytes = text.len() + metadata;
     if bytes > PAYLOAD_BYTES {
-        return Err(Error::Length { what: "payload", bytes, limit: PAYLOAD_BYTES });
+        return Err(InvalidValue::Length { what: "payload", bytes, limit: PAYLOAD_BYTES });
     }
     json("payload", "nesting of the payload", text)
 }
@@ -138,20 +142,20 @@ pub(crate) fn time(time: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// A time to run at: everything long past means now, and no calendar goes beyond the year 9999.
-pub(crate) fn run_at(time: DateTime<Utc>) -> Result<DateTime<Utc>, Error> {
+pub(crate) fn run_at(time: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidValue> {
     range("year of the time to run at", time.year(), i32::MIN..=9999, "up to 9999")?;
     Ok(self::time(time))
 }
 
 /// A wait from now on: as a time to run at that long from now, by a clock that need not be right.
-pub(crate) fn wait(wait: Duration) -> Result<Duration, Error> {
+pub(crate) fn wait(wait: Duration) -> Result<Duration, InvalidValue> {
     let at = chrono::Duration::from_std(wait).ok();
     let at = at.and_then(|wait| Utc::now().checked_add_signed(wait)).map(run_at);
     at.unwrap_or_else(|| run_at(DateTime::<Utc>::MAX_UTC)).map(|_| wait)
 }
 
 /// The pause of a key.
-pub(crate) fn pause(pause: Duration) -> Result<Duration, Error> {
+pub(crate) fn pause(pause: Duration) -> Result<Duration, InvalidValue> {
     const MONTH: u64 = 30 * 24 * 60 * 60;
     // A second that has begun counts.
     let seconds = pause.as_secs().saturating_add(u64::from(pause.subsec_nanos() > 0));
@@ -169,7 +173,7 @@ fn escapes_nul(json: &str) -> bool {
 }
 
 /// Checks a rate.
-pub(crate) fn rate(rate: Rate) -> Result<(), Error> {
+pub(crate) fn rate(rate: Rate) -> Result<(), InvalidValue> {
     let micros = u64::try_from(rate.every.as_micros()).unwrap_or(u64::MAX);
     range("microseconds from one slot to the next", micros, SLOTS, "100 to 2592000000000")?;
     range("burst", rate.burst, 1..=LIMIT, "1 to 1000000")
@@ -181,14 +185,14 @@ pub(crate) fn range<T: PartialOrd + Copy + TryInto<i64>>(
     value: T,
     allowed: RangeInclusive<T>,
     range: &'static str,
-) -> Result<(), Error> {
+) -> Result<(), InvalidValue> {
     if allowed.contains(&value) {
         return Ok(());
     }
-    Err(Error::Range { what, value: value.try_into().unwrap_or(i64::MAX), range })
+    Err(InvalidValue::Range { what, value: value.try_into().unwrap_or(i64::MAX), range })
 }
 
-/// Error texts may contain anything; PostgreSQL takes no NUL, and the log is no dump.
+/// InvalidValue texts may contain anything; PostgreSQL takes no NUL, and the log is no dump.
 pub(crate) fn clean(text: &str) -> String {
     cut(text, 16 * 1024)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool, Row};
 
-use crate::Error;
+use crate::error::{DatabaseError, MigrateError, SchemaError};
 
 /// One step of the schema: a file of tables, or the set of functions as it is then. `readable_by`
 /// is the oldest schema version whose binaries still work once it is applied, so that a deploy may
@@ -81,18 +81,19 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 /// Dropping the future does not interrupt a migration that has begun.
 ///
 /// # Errors
-/// [`Error::Unreachable`]; [`Error::ServerTooOld`]; [`Error::Encoding`] when the database is not
-/// UTF-8; [`Error::SchemaNewer`] when the database has moved on beyond this binary;
-/// [`Error::SchemaEdited`] when an applied step is not the one this binary carries;
-/// [`Error::Database`] when the role may not create what is missing.
-pub async fn migrate(pool: &PgPool) -> Result<(), Error> {
+/// [`MigrateError::Edited`] when an applied step is not the one this binary carries; otherwise
+/// [`MigrateError::Database`]: [`DatabaseError::Unreachable`]; [`DatabaseError::ReadOnly`];
+/// [`SchemaError::Newer`] when the database has moved on beyond this binary;
+/// [`SchemaError::ServerTooOld`]; [`SchemaError::Encoding`] when the database is not UTF-8;
+/// [`DatabaseError::Failed`] when the role may not create what is missing.
+pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let options = pool.connect_options();
     apply(&options, Schema::ours()).await
 }
 
 /// Applies what is missing, in a task of its own: a transaction whose future is dropped would stay
 /// open for a while.
-async fn apply(options: &PgConnectOptions, schema: Schema) -> Result<(), Error> {
+async fn apply(options: &PgConnectOptions, schema: Schema) -> Result<(), MigrateError> {
     // Not every pooler knows this one, and we read no floats as text.
     let options = options.clone().extra_float_digits(None);
     tokio::spawn(async move { migrate_with(&options, &schema).await })
@@ -112,7 +113,7 @@ pub async fn migrate_further(
     tables: &'static str,
     functions: &str,
     readable_by: i32,
-) -> Result<(), Error> {
+) -> Result<(), MigrateError> {
     let Schema(mut steps) = Schema::ours();
     let set = steps.len() - 1;
     let next = functions::script() + functions;
@@ -148,16 +149,17 @@ impl Schema {
     ///
     /// # Errors
     /// As [`check`], but for those two.
-    async fn fits(&self, connection: &mut PgConnection) -> Result<bool, Error> {
+    async fn fits(&self, connection: &mut PgConnection) -> Result<bool, MigrateError> {
+        use SchemaError::{Missing, Older};
         match check_for(connection, self.version()).await {
             Ok(()) => Ok(true),
-            Err(Error::SchemaMissing | Error::SchemaOlder { .. }) => Ok(false),
-            Err(error) => Err(error),
+            Err(DatabaseError::Schema(Missing | Older { .. })) => Ok(false),
+            Err(error) => Err(error.into()),
         }
     }
 
     /// The steps that have not been applied, after a look whether the others are those it has.
-    async fn missing(&self, connection: &mut PgConnection) -> Result<Vec<&Step>, Error> {
+    async fn missing(&self, connection: &mut PgConnection) -> Result<Vec<&Step>, MigrateError> {
         let applied = sqlx::raw_sql("select version, name, checksum from jobkit._migrations");
         let applied = applied.fetch_all(connection).await?;
         let applied = applied.iter().map(Applied::read).collect::<sqlx::Result<Vec<_>>>()?;
@@ -199,8 +201,8 @@ impl Step {
     /// Whether it is applied.
     ///
     /// # Errors
-    /// [`Error::SchemaEdited`] when what was applied is not what this binary carries.
-    fn is_in(&self, applied: &[Applied]) -> Result<bool, Error> {
+    /// [`MigrateError::Edited`] when what was applied is not what this binary carries.
+    fn is_in(&self, applied: &[Applied]) -> Result<bool, MigrateError> {
         // A newer set of functions serves this binary, too; an older one never replaces it.
         let is_newer = |a: &Applied| a.name == FUNCTIONS && a.version > self.version;
         if self.is_set() && applied.iter().any(is_newer) {
@@ -208,7 +210,7 @@ impl Step {
         }
         match applied.iter().find(|applied| applied.version == self.version) {
             Some(applied) if applied.checksum != checksum(&self.sql) => {
-                Err(Error::SchemaEdited { version: self.version })
+                Err(MigrateError::Edited { version: self.version })
             }
             found => Ok(found.is_some()),
         }
@@ -241,26 +243,26 @@ pub(crate) fn checksum(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-async fn migrate_with(options: &PgConnectOptions, schema: &Schema) -> Result<(), Error> {
+async fn migrate_with(options: &PgConnectOptions, schema: &Schema) -> Result<(), MigrateError> {
     let connection = tokio::time::timeout(PATIENCE, options.connect()).await;
-    let mut connection = connection.map_err(|_| Error::unreachable(PATIENCE))??;
+    let mut connection = connection.map_err(|_| DatabaseError::unreachable(PATIENCE))??;
     let done = run(&mut connection, schema).await;
     // Closing ends the transaction, and with it the lock, in both outcomes.
     let closed = connection.close().await;
-    done.and(closed.map_err(Error::from))
+    done.and(closed.map_err(MigrateError::from))
 }
 
-async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error> {
+async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), MigrateError> {
     if schema.fits(connection).await? && schema.missing(connection).await?.is_empty() {
         return Ok(());
     }
-    sqlx::raw_sql(BEGIN).execute(&mut *connection).await.map_err(Error::from)?;
+    sqlx::raw_sql(BEGIN).execute(&mut *connection).await?;
     // Another binary may have migrated while this one waited for its turn.
     schema.fits(connection).await?;
     for step in schema.missing(connection).await? {
         tracing::info!(version = step.version, name = step.name, "jobkit.migrate");
         let script = AssertSqlSafe(step.script());
-        sqlx::raw_sql(script).execute(&mut *connection).await.map_err(Error::from)?;
+        sqlx::raw_sql(script).execute(&mut *connection).await?;
     }
     sqlx::raw_sql("commit").execute(&mut *connection).await?;
     Ok(())
@@ -270,61 +272,58 @@ async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Error
 /// that were applied, all of them. Plain SELECTs.
 ///
 /// # Errors
-/// As [`check`], and [`Error::SchemaEdited`]; [`Error::SchemaOlder`] also where a step is missing
+/// As [`check`], and [`MigrateError::Edited`]; [`SchemaError::Older`] also where a step is missing
 /// below one that was applied.
-pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Error> {
+pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, MigrateError> {
     check(connection).await?;
     let found = applied(connection).await?.0;
     if Schema::ours().missing(connection).await?.is_empty() {
         Ok(found)
     } else {
-        Err(Error::SchemaOlder { found, needed: VERSION })
+        Err(SchemaError::Older { found, needed: VERSION }.into())
     }
 }
 
 /// Whether this binary can work with this database as it is; a plain SELECT.
 ///
 /// # Errors
-/// As [`migrate`], and [`Error::SchemaMissing`] or [`Error::SchemaOlder`] when it has to run.
-pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), Error> {
+/// As [`migrate`], and [`SchemaError::Missing`] or [`SchemaError::Older`] when it has to run.
+pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     check_for(connection, VERSION).await
 }
 
-async fn check_for(connection: &mut PgConnection, version: i32) -> Result<(), Error> {
+async fn check_for(connection: &mut PgConnection, version: i32) -> Result<(), DatabaseError> {
     let server = sqlx::raw_sql(include_str!("store/sql/server.sql"));
     let server = server.fetch_one(&mut *connection).await?;
-    judge_server(server.try_get("version")?)?;
-    let encoding: String = server.try_get("encoding")?;
-    if encoding != "UTF8" {
-        return Err(Error::Encoding { found: encoding });
-    }
+    judge_server(server.try_get("version")?, server.try_get("encoding")?)?;
     let (found, readable_by) = applied(connection).await?;
-    judge(version, found, readable_by)
+    Ok(judge(version, found, readable_by)?)
 }
 
 /// The newest migration applied, and the oldest binary that may work with them all.
-async fn applied(connection: &mut PgConnection) -> Result<(i32, i32), Error> {
+async fn applied(connection: &mut PgConnection) -> sqlx::Result<(i32, i32)> {
     let look = sqlx::raw_sql(include_str!("store/sql/schema_version.sql"));
     let found = look.fetch_one(connection).await?;
     Ok((found.try_get("version")?, found.try_get("readable_by")?))
 }
 
-fn judge_server(version_num: i32) -> Result<(), Error> {
+fn judge_server(version_num: i32, encoding: String) -> Result<(), SchemaError> {
     match version_num / 10_000 {
-        14.. => Ok(()),
-        version => Err(Error::ServerTooOld { version }),
+        14.. if encoding == "UTF8" => Ok(()),
+        14.. => Err(SchemaError::Encoding { found: encoding }),
+        version => Err(SchemaError::ServerTooOld { version }),
     }
 }
 
 /// The rule: a binary works with its own schema version, and with newer ones as long as every
 /// step since says so.
-fn judge(version: i32, found: i32, readable_by: i32) -> Result<(), Error> {
+fn judge(version: i32, found: i32, readable_by: i32) -> Result<(), SchemaError> {
     if readable_by > version {
-        Err(Error::SchemaNewer { found, known: version })
+        Err(SchemaError::Newer { found, known: version })
     } else if found == 0 {
-        Err(Error::SchemaMissing)
+        Err(SchemaError::Missing)
     } else if found < version {
-        Err(Error::SchemaOlder { found, needed: version })
+        Err(SchemaError::Older { found, needed: version })
     } else {
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The steps of operations, for the worker that comes first and for operators without a worker.
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Link, operate, stop_operation};
 
 /// Jobs or dead letters that one step is about.
@@ -36,7 +36,11 @@ impl Steps {
     ///
     /// # Errors
     /// What is not the operation's fault.
-    pub(crate) async fn take(&mut self, link: &mut Link, id: i64) -> Result<Stepped, Error> {
+    pub(crate) async fn take(
+        &mut self,
+        link: &mut Link,
+        id: i64,
+    ) -> Result<Stepped, DatabaseError> {
         match link.call(&operate(id, self.size)).await {
             Ok(Some(outcome)) => {
                 self.size = (self.size * 2).min(STEP);

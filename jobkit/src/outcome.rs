@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use crate::denied::Denied;
-use crate::error::QUEUE_FULL;
+use crate::error::{EnqueueError, QUEUE_FULL};
 use crate::error_type::{AnyError, ErrorType, error_type};
 use crate::limits;
 use crate::panics::message;
@@ -90,7 +90,8 @@ impl JobError {
     }
 
     /// Not now: run again after `wait`. The year 9999 is the latest; a later time is a failure
-    /// ([`Error::Range`](crate::Error::Range)). Charges no attempt and is not logged as a failure.
+    /// ([`InvalidValue::Range`](crate::error::InvalidValue::Range)). Charges no attempt and is not
+    /// logged as a failure.
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
         match limits::wait(wait) {
@@ -200,7 +201,7 @@ const FULL: Duration = Duration::from_secs(5);
 /// in a queue, is to come.
 fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
     iter::successors(Some(error), |&error| error.source()).find_map(|error| {
-        let is_full = matches!(error.downcast_ref(), Some(crate::Error::QueueFull { .. }))
+        let is_full = matches!(error.downcast_ref(), Some(EnqueueError::QueueFull(_)))
             || error.downcast_ref().is_some_and(is_full);
         if is_full {
             return Some(Verdict::Wait(FULL));
@@ -214,7 +215,7 @@ fn of_denied(denied: &Denied) -> Verdict {
     match denied {
         Denied::Later(wait) => Verdict::Snooze(*wait),
         Denied::Stopped(_) => Verdict::Release,
-        Denied::Unknown(_) | Denied::Failed(_) => Verdict::Retry,
+        Denied::Unknown(_) | Denied::Invalid(_) | Denied::Database(_) => Verdict::Retry,
     }
 }
 
@@ -245,6 +246,7 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
+    use crate::error::{InvalidValue, QueueFull};
     use crate::limits::TYPE_BYTES;
 
     #[derive(Debug, thiserror::Error)]
@@ -277,8 +279,8 @@ mod tests {
         for wait in [century * 100, Duration::from_secs(u64::MAX / 1_000), Duration::MAX] {
             let error = JobError::snooze(wait);
             assert_eq!(error.verdict, Verdict::Retry);
-            let error = error.error.downcast_ref::<crate::Error>();
-            assert!(matches!(error, Some(crate::Error::Range { .. })), "{error:?}");
+            let error = error.error.downcast_ref::<InvalidValue>();
+            assert!(matches!(error, Some(InvalidValue::Range { .. })), "{error:?}");
         }
     }
 
@@ -300,7 +302,7 @@ mod tests {
         #[derive(Debug, thiserror::Error)]
         #[error("no follow-up")]
         struct Wrapped<E: Error + 'static>(#[source] E);
-        let full = || crate::Error::QueueFull { queue: "mail".to_owned(), waiting: 5, bound: 5 };
+        let full = || EnqueueError::from(QueueFull { queue: "mail".into(), waiting: 5, bound: 5 });
         let later = || Denied::Later(Duration::from_secs(1));
         let snooze = Verdict::Snooze(Duration::from_secs(1));
         assert_eq!(JobError::from(full()).verdict, Verdict::Wait(FULL));

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::Backoff;
 use crate::unique::Unique;
-use crate::{Backoff, Error};
 
 #[cfg(feature = "encrypt")]
 pub mod encryption;
@@ -151,15 +151,20 @@ impl Rate {
     }
 }
 
+/// This text is not a rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a rate; write a number per unit of time, such as 5/s, 100/min or 1000/h")]
+pub struct ParseRateError(String);
+
 impl FromStr for Rate {
-    type Err = Error;
+    type Err = ParseRateError;
 
     /// Reads `100/min`: a number, and `s`, `min`, `h` or `d`.
     ///
     /// # Errors
-    /// [`Error::Rate`] for any other text.
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Rate(text.to_owned());
+    /// For any other text.
+    fn from_str(text: &str) -> Result<Self, ParseRateError> {
+        let wrong = || ParseRateError(text.to_owned());
         let (count, unit) = text.split_once('/').ok_or_else(wrong)?;
         let count = count.trim().parse().ok().filter(|count| (1..=86_400_000).contains(count));
         let seconds = match unit.trim() {

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
+use crate::JobId;
+use crate::error::{ContextError, DatabaseError};
 use crate::returned::Returned;
-use crate::{Error, JobId};
 
 /// An answer of the database.
-pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+pub(crate) type Answer<'a, T, E = DatabaseError> =
+    Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
 /// What has become of a job that its handler completed, or meant to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,5 +83,5 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
         job: JobId,
         times: (Option<Duration>, Duration),
         returned: &'a Returned,
-    ) -> Answer<'a, ()>;
+    ) -> Answer<'a, (), ContextError>;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::Error;
+use crate::error::InvalidValue;
 use crate::limits::{self, LENGTHS};
 
 /// The part of a job's metadata that is jobkit's: what was said when it was enqueued.
@@ -25,11 +25,11 @@ impl Terms {
     pub(crate) fn said(
         expires: Option<Duration>,
         retry_for: Option<Duration>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, InvalidValue> {
         let seconds = |what, length: Option<Duration>| {
             let within = length.map_or(1, |length| length.as_secs());
             limits::range(what, within, LENGTHS, "1 to 31622400")?;
-            Ok::<_, Error>(length.map(|length| length.as_secs_f64()))
+            Ok::<_, InvalidValue>(length.map(|length| length.as_secs_f64()))
         };
         Ok(Self {
             expires: seconds("seconds until a job expires", expires)?,

@@ -33,7 +33,7 @@ pub use self::drain::Drain;
 pub use self::enqueued::{Enqueued, enqueued};
 pub use self::expect::{AssertEnqueued, RefuteEnqueued, assert_enqueued, refute_enqueued};
 pub use self::faults::{drop_listeners, lose_lease};
-pub use self::prepare::begin;
+pub use self::prepare::{BeginError, begin};
 pub use self::report::{Outcome, Report, Run};
 pub use self::session::Session;
 pub use self::time::advance;

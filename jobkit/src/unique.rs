@@ -13,7 +13,7 @@
 //! # impl Job for SyncAccount {
 //! #     async fn run(self, _cx: JobContext) -> jobkit::Result { Ok(()) }
 //! # }
-//! # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+//! # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::enqueue::EnqueueError> {
 //! # let job = SyncAccount { account: 7, reason: "renamed".to_owned() };
 //! match job.enqueue_unique(&mut *tx).await? {
 //!     unique::Enqueued::New(id) => println!("job {id} will do it"),

@@ -46,13 +46,14 @@ use crate::around::{Around, Layer};
 use crate::connect::reached;
 use crate::declared::Declared;
 use crate::enqueue::Draft;
+use crate::error::{ConnectError, StartError};
 use crate::hooks::{Event, Hook};
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::Source;
-use crate::{Error, Registration, batch, limiter};
+use crate::{Registration, batch, limiter};
 
 /// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
 /// [`start`](Self::start) it.
@@ -129,7 +130,7 @@ impl Worker {
     ///
     /// # Errors
     /// Those of [`Admin::connect`](crate::Admin::connect).
-    pub async fn connect(url: &str) -> Result<Self, Error> {
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         reached(url).await.map(Self::of)
     }
 
@@ -153,7 +154,7 @@ impl Worker {
     /// # use jobkit::{Job, JobContext, Worker, job};
     /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Report { region: u8 }
     /// # impl Job for Report { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
     /// let worker = Worker::new(pool)
     ///     .queue("default", 5)
     ///     .schedule("report-1", "0 3 * * * Europe/Berlin", Report { region: 1 });
@@ -185,7 +186,7 @@ impl Worker {
     /// # use jobkit::{Job, JobContext, Worker, around::Next, job};
     /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Report;
     /// # impl Job for Report { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
     /// let worker = Worker::new(pool).around_kind::<Report>(async |_: JobContext, next: Next| {
     ///     println!("a report begins");
     ///     next.run().await
@@ -210,7 +211,7 @@ impl Worker {
     ///
     /// ```no_run
     /// # use jobkit::Worker;
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
     /// let worker = Worker::new(pool).queue("billing", 20).limiter("stripe", "100/min", 10);
     /// # worker.start().await?; Ok(()) }
     /// ```
@@ -240,7 +241,7 @@ impl Worker {
     /// # impl Job for Receipt { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
     /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome;
     /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
     /// let worker = Worker::new(pool).only::<(Receipt, Welcome)>().queue("mail", 20);
     /// # worker.start().await?; Ok(()) }
     /// ```
@@ -275,7 +276,7 @@ impl Worker {
     ///
     /// ```no_run
     /// # use jobkit::Worker;
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
     /// let worker = Worker::new(pool).queue("mail", 20);
     /// let found = worker.preflight().await?;
     /// println!("{found}");
@@ -287,19 +288,21 @@ impl Worker {
     /// open dead letters, and changes nothing.
     ///
     /// # Errors
-    /// [`Error::Preflight`] names what does not decode; otherwise as [`start`](Self::start).
-    pub async fn preflight(&self) -> Result<Preflight, Error> {
+    /// [`StartError::Unreadable`] names what does not decode; otherwise as [`start`](Self::start),
+    /// but for [`StartError::Problems`].
+    pub async fn preflight(&self) -> Result<Preflight, StartError> {
         preflight::preflight(self).await
     }
 
     /// Checks everything, registers the worker and starts it.
     ///
     /// # Errors
-    /// [`Error::Start`] names every problem at once: missing state types, clashing kinds or limits,
-    /// settings out of range. [`Error::SchemaMissing`], [`Error::SchemaOlder`] and
-    /// [`Error::SchemaNewer`] concern the tables; [`Error::ServerTooOld`]; [`Error::Encoding`];
-    /// [`Error::TransactionPooler`]; [`Error::RowSecurity`]; [`Error::Unreachable`].
-    pub async fn start(self) -> Result<WorkerHandle, Error> {
+    /// [`StartError::Problems`] names every problem at once: missing state types, clashing kinds or
+    /// limits, settings out of range. [`StartError::TransactionPooler`];
+    /// [`StartError::RowSecurity`]; [`StartError::Database`], of any kind: what it [has against the
+    /// schema](crate::error::SchemaError) concerns the tables, the server's version and the
+    /// encoding.
+    pub async fn start(self) -> Result<WorkerHandle, StartError> {
         start::start(self).await
     }
 }

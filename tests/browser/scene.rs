@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jobkit::enqueue::EnqueueError;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -119,7 +120,7 @@ const SCHEDULES: &str = "
         case when n <> 2 then 'missed' end
     from generate_series(1, 9) n";
 
-async fn enqueue(lab: &Lab) -> Result<(), jobkit::Error> {
+async fn enqueue(lab: &Lab) -> Result<(), EnqueueError> {
     let pool = lab.pool();
     for n in 0..24 {
         let to = format!("customer-{n}@shop.{}", if n < 14 { "example" } else { "invalid" });
@@ -143,7 +144,7 @@ async fn enqueue(lab: &Lab) -> Result<(), jobkit::Error> {
 }
 
 /// Fills the database; comes back when the workers have done all that they can.
-pub(crate) async fn set(lab: &Lab) -> Result<Vec<WorkerHandle>, jobkit::Error> {
+pub(crate) async fn set(lab: &Lab) -> anyhow::Result<Vec<WorkerHandle>> {
     lab.run(HISTORY).await;
     lab.run(SCHEDULES).await;
     let admin = Admin::new(lab.pool()).acting_as("bob");

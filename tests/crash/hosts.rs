@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, Worker, WorkerHandle, job};
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::{ConnectError, DatabaseError};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, WorkerHandle, job};
 use jobkit_tests::Lab;
 use private_postgres::Cluster;
 use serde::{Deserialize, Serialize};
@@ -141,10 +143,10 @@ async fn of_several_hosts_the_one_that_takes_writes_is_kept() {
     let reader = PgPool::connect(&pair.standby.url()).await.unwrap();
     pair.lab.until("replay_lsn >= pg_current_wal_lsn() from pg_stat_replication").await;
     let refused = Numbered { number: 2 }.enqueue(&reader).await;
-    assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+    assert!(matches!(refused, Err(EnqueueError::Database(DatabaseError::ReadOnly))), "{refused:?}");
     let list = format!("postgres://postgres@127.0.0.1:1,{}", at(&pair.standby));
     let none = Admin::connect(&list).await.err();
-    assert!(matches!(none, Some(Error::ReadOnly)), "{none:?}");
+    assert!(matches!(none, Some(ConnectError::Database(DatabaseError::ReadOnly))), "{none:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

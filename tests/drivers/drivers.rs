@@ -2,8 +2,8 @@
 
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
-use jobkit::enqueue::{Pending, Statement};
-use jobkit::{Error, JobId};
+use jobkit::JobId;
+use jobkit::enqueue::{EnqueueError, Pending, Statement};
 use jobkit_drivers as through;
 use sea_orm::TransactionTrait;
 use sea_orm_1::TransactionTrait as _;
@@ -11,7 +11,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::{Driver, Paid, SendReceipt, receipt};
 
-type Ids = Result<Vec<JobId>, Error>;
+type Ids = Result<Vec<JobId>, EnqueueError>;
 
 pub(crate) struct TokioPostgres(tokio_postgres::Client);
 
@@ -34,7 +34,7 @@ impl Driver for TokioPostgres {
         id
     }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
         through::tokio_postgres::enqueue(job, &self.0).await
     }
 
@@ -64,18 +64,18 @@ impl Driver for DeadpoolPostgres {
         id
     }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
-        let client = self.0.get().await.map_err(Error::unanswered)?;
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
+        let client = self.0.get().await.map_err(EnqueueError::unanswered)?;
         through::deadpool_postgres::enqueue(job, &client).await
     }
 
     async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Ids {
-        let client = self.0.get().await.map_err(Error::unanswered)?;
+        let client = self.0.get().await.map_err(EnqueueError::unanswered)?;
         through::deadpool_postgres::enqueue_all(jobs, &client).await
     }
 
     async fn publish(&mut self, event: Paid) -> Ids {
-        let client = self.0.get().await.map_err(Error::unanswered)?;
+        let client = self.0.get().await.map_err(EnqueueError::unanswered)?;
         through::deadpool_postgres::publish(event, &client).await
     }
 }
@@ -107,7 +107,7 @@ macro_rules! sea_orm {
                 id
             }
 
-            async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+            async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
                 through::$version::enqueue(job, &self.0).await
             }
 
@@ -141,7 +141,7 @@ impl Driver for Sqlx08 {
         id
     }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
         through::sqlx_08::enqueue(job, &mut self.0).await
     }
 
@@ -179,7 +179,7 @@ impl Driver for DieselAsync {
         id.unwrap()
     }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
         through::diesel_async::enqueue(job, &mut self.0).await
     }
 
@@ -219,7 +219,7 @@ macro_rules! diesel {
                 id.unwrap()
             }
 
-            async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+            async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
                 tokio::task::block_in_place(|| through::diesel::enqueue(job, &mut self.0))
             }
 
@@ -244,7 +244,7 @@ pub(crate) struct Unknown(tokio_postgres::Client);
 async fn send(
     statement: Statement,
     client: &impl tokio_postgres::GenericClient,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     let texts: Vec<_> = statement
         .parameters()
         .iter()
@@ -253,8 +253,8 @@ async fn send(
     match client.query_typed(statement.sql(), &texts).await {
         Ok(rows) => Ok(rows.iter().map(|row| JobId(row.get(0))).collect()),
         Err(error) => Err(match error.as_db_error().cloned() {
-            Some(said) => Error::answered(Some(said.code().code()), said.message(), error),
-            None => Error::unanswered(error),
+            Some(said) => EnqueueError::answered(Some(said.code().code()), said.message(), error),
+            None => EnqueueError::unanswered(error),
         }),
     }
 }
@@ -272,7 +272,7 @@ impl Driver for Unknown {
         id
     }
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error> {
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError> {
         Ok(send(Statement::enqueue(job)?, &self.0).await?[0])
     }
 

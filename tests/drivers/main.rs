@@ -8,8 +8,8 @@ mod refused;
 mod same;
 mod transactions;
 
-use jobkit::enqueue::{Pending, Topic};
-use jobkit::{Enqueue, Error, Job, JobContext, JobId, job};
+use jobkit::enqueue::{EnqueueError, Pending, Topic};
+use jobkit::{Enqueue, Job, JobContext, JobId, job};
 use serde::{Deserialize, Serialize};
 
 /// What is enqueued.
@@ -59,11 +59,14 @@ trait Driver: Sized {
     /// back.
     async fn order(&mut self, order: i64, commits: bool) -> JobId;
 
-    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, Error>;
+    async fn enqueue(&mut self, job: Pending<SendReceipt>) -> Result<JobId, EnqueueError>;
 
-    async fn enqueue_all(&mut self, jobs: Vec<Pending<SendReceipt>>) -> Result<Vec<JobId>, Error>;
+    async fn enqueue_all(
+        &mut self,
+        jobs: Vec<Pending<SendReceipt>>,
+    ) -> Result<Vec<JobId>, EnqueueError>;
 
-    async fn publish(&mut self, event: Paid) -> Result<Vec<JobId>, Error>;
+    async fn publish(&mut self, event: Paid) -> Result<Vec<JobId>, EnqueueError>;
 }
 
 fn plain(url: &str) -> &str {

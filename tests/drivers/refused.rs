@@ -1,4 +1,6 @@
-use jobkit::{Enqueue, Error};
+use jobkit::Enqueue;
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::{DatabaseError, InvalidValue, SchemaError};
 use jobkit_tests::{Lab, Network, Proxy};
 
 use crate::{Driver, for_every_driver, receipt};
@@ -13,7 +15,7 @@ for_every_driver![
 ];
 
 /// What one job and what many jobs meet.
-async fn both<D: Driver>(driver: &mut D) -> [Error; 2] {
+async fn both<D: Driver>(driver: &mut D) -> [EnqueueError; 2] {
     let one = driver.enqueue(receipt(1).options()).await.unwrap_err();
     let many = driver.enqueue_all(vec![receipt(1).options(); 2]).await.unwrap_err();
     [one, many]
@@ -23,7 +25,10 @@ async fn a_database_without_the_schema_is_told<D: Driver>() {
     let lab = Lab::empty().await;
     let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
-        assert!(matches!(error, Error::SchemaMissing), "{error:?}");
+        assert!(
+            matches!(error, EnqueueError::Database(DatabaseError::Schema(SchemaError::Missing))),
+            "{error:?}"
+        );
     }
 }
 
@@ -32,7 +37,10 @@ async fn a_schema_that_does_not_fit_is_told<D: Driver>() {
     lab.run("drop function jobkit.enqueue_form_1").await;
     let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
-        assert!(matches!(error, Error::SchemaUnfit), "{error:?}");
+        assert!(
+            matches!(error, EnqueueError::Database(DatabaseError::Schema(SchemaError::Unfit))),
+            "{error:?}"
+        );
     }
 }
 
@@ -43,7 +51,7 @@ async fn a_server_that_only_reads_is_told<D: Driver>() {
     lab.run(settings).await;
     let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
-        assert!(matches!(error, Error::ReadOnly), "{error:?}");
+        assert!(matches!(error, EnqueueError::Database(DatabaseError::ReadOnly)), "{error:?}");
     }
 }
 
@@ -54,7 +62,7 @@ async fn a_lost_connection_is_told<D: Driver>() {
     driver.enqueue(receipt(1).options()).await.unwrap();
     proxy.set(Network::Breaks);
     let error = driver.enqueue(receipt(2).options()).await.unwrap_err();
-    assert!(matches!(error, Error::Unreachable(_)), "{error:?}");
+    assert!(matches!(error, EnqueueError::Database(DatabaseError::Unreachable(_))), "{error:?}");
 }
 
 async fn a_refusal_keeps_the_words_of_the_server<D: Driver>() {
@@ -68,7 +76,7 @@ async fn a_refusal_keeps_the_words_of_the_server<D: Driver>() {
     .await;
     let mut driver = D::to(lab.url()).await;
     for error in both(&mut driver).await {
-        assert!(matches!(error, Error::Database(_)), "{error:?}");
+        assert!(matches!(error, EnqueueError::Database(DatabaseError::Failed(_))), "{error:?}");
         assert_eq!(error.to_string(), "database error: not on a Sunday");
     }
 }
@@ -77,10 +85,20 @@ async fn a_job_that_does_not_fit_leaves_the_transaction_alone<D: Driver>() {
     let lab = Lab::new().await;
     let mut driver = D::to(lab.url()).await;
     let error = driver.enqueue(receipt(1).options().priority(9)).await.unwrap_err();
-    assert!(matches!(error, Error::Range { what: "priority", .. }), "{error:?}");
+    assert!(
+        matches!(error, EnqueueError::Invalid(InvalidValue::Range { what: "priority", .. })),
+        "{error:?}"
+    );
     let mut large = receipt(1);
     large.customer = "x".repeat(2 * 1024 * 1024);
     let error = driver.enqueue_all(vec![large.options()]).await.unwrap_err();
-    assert!(matches!(error, Error::PayloadTooLarge { .. } | Error::Length { .. }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            EnqueueError::PayloadTooLarge { .. }
+                | EnqueueError::Invalid(InvalidValue::Length { .. })
+        ),
+        "{error:?}"
+    );
     driver.enqueue(receipt(1).options()).await.unwrap();
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use jobkit::admin::explain::Reason;
+use jobkit::enqueue::EnqueueError;
 use jobkit::policy::encryption::{self, Keyring, KeyringError};
 use jobkit::testing::{Drain, Outcome, advance, assert_enqueued};
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -157,7 +158,7 @@ async fn without_keys_nothing_is_stored_and_the_error_says_what_to_do() {
     encryption::keys(Broken);
     let error = outside.enqueue(lab.pool()).await.unwrap_err();
     let text = error.to_string();
-    assert!(matches!(error, Error::Encrypt(..)), "{error:?}");
+    assert!(matches!(error, EnqueueError::Encrypt(_)), "{error:?}");
     assert_eq!(text, "the payload of `connect` cannot be encrypted: the key service is away");
     assert_eq!(lab.count("jobkit.jobs").await, 0);
     let registration = Registration::of::<Connect, _>();

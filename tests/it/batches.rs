@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jobkit::batch::{BatchJob, Member, run_for_test};
+use jobkit::error::StartError;
 use jobkit::policy::Policy;
-use jobkit::{Declared, Enqueue, Error, JobError, JobId, Registration, Worker, job};
+use jobkit::{Declared, Enqueue, JobError, JobId, Registration, Worker, job};
 use jobkit_tests::{Lab, wait};
 use serde::{Deserialize, Serialize};
 
@@ -389,7 +390,7 @@ impl BatchJob for Slow {
 async fn a_worker_refuses_a_batch_that_cannot_be() {
     let lab = Lab::new().await;
     let worker = lab.worker().jobs([Registration::of_batch::<Slow, _>()]).queue("default", 1);
-    let Err(Error::Start(problems)) = worker.start().await else { panic!("it is refused") };
+    let Err(StartError::Problems(problems)) = worker.start().await else { panic!("it is refused") };
     let text = problems.to_string();
     assert!(text.contains("1 to 1000 jobs, which wait 1 ms to 1 minute"), "{text}");
     assert!(text.contains("shorten `linger`"), "{text}");

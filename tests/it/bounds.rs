@@ -4,17 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::QueueFull;
 use jobkit::unique::OnDuplicate;
-use jobkit::{Admin, Enqueue, Error};
+use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 use tokio::task::JoinSet;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 
 /// The queue that is full, how many wait and how many may.
-fn full<T: std::fmt::Debug>(enqueued: Result<T, Error>) -> (String, u32, u32) {
+fn full<T: std::fmt::Debug>(enqueued: Result<T, EnqueueError>) -> (String, u32, u32) {
     match enqueued {
-        Err(Error::QueueFull { queue, waiting, bound }) => (queue, waiting, bound),
+        Err(EnqueueError::QueueFull(QueueFull { queue, waiting, bound, .. })) => {
+            (queue, waiting, bound)
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -232,7 +236,7 @@ async fn the_overshoot_of_many_producers_ends_with_the_next_look() {
             while !end.load(Ordering::Relaxed) {
                 match Noop.enqueue(&pool).await {
                     Ok(_) => stored.fetch_add(1, Ordering::Relaxed),
-                    Err(Error::QueueFull { .. }) => refused.fetch_add(1, Ordering::Relaxed),
+                    Err(EnqueueError::QueueFull(_)) => refused.fetch_add(1, Ordering::Relaxed),
                     Err(error) => panic!("{error}"),
                 };
             }

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use jobkit::Admin;
 use jobkit::admin::brakes::{Rate, Scope};
-use jobkit::enqueue::Statement;
+use jobkit::enqueue::{EnqueueError, Statement};
+use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Error, Job, JobContext, job};
+use jobkit::{Enqueue, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPool;
@@ -97,7 +98,10 @@ async fn of_the_jobs_of_a_key_one_runs() {
 async fn what_a_coalesce_key_cannot_be_is_refused_before_it_is_sent() {
     let lab = Lab::new().await;
     let long = sync(1, 0).options().coalesce_key("x".repeat(513)).enqueue(lab.pool()).await;
-    assert!(matches!(long, Err(Error::Length { what: "coalesce key", .. })));
+    assert!(matches!(
+        long,
+        Err(EnqueueError::Invalid(InvalidValue::Length { what: "coalesce key", .. }))
+    ));
     // The last one given counts, of a mixed call too.
     let unique = sync(1, 0).options().coalesce_key("a").unique_key("b");
     let unique = unique.on_duplicate(OnDuplicate::RunAgain);

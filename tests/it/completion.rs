@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use jobkit::error::ContextError;
 use jobkit::unique::{Enqueued, While};
-use jobkit::{Enqueue, Error, Job, JobContext, JobId, Registration, WorkerHandle, job};
+use jobkit::{Enqueue, Job, JobContext, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::{Lab, Network, Proxy};
 use serde::{Deserialize, Serialize};
 use sqlx::{Connection, PgConnection, PgPool, PgTransaction};
@@ -184,7 +185,7 @@ async fn complete(cx: &Cx, how: How, tx: &mut PgTransaction<'static>) -> jobkit:
             cx.complete_in(tx).await?;
             let mut inner = tx.begin().await?;
             let twice = cx.complete_in(&mut inner).await;
-            assert!(matches!(twice, Err(Error::ClaimLost)), "{twice:?}");
+            assert!(matches!(twice, Err(ContextError::ClaimLost)), "{twice:?}");
             inner.commit().await?;
         }
         _ => cx.complete_in(tx).await?,

@@ -1,7 +1,7 @@
 //! What no worker could run is refused by whichever door it comes.
 
 use jobkit::admin::dead_letters::{DeadLetterId, ReplayError};
-use jobkit::{Admin, Error, Registration};
+use jobkit::{Admin, Registration};
 use jobkit_tests::{Lab, Roles};
 use sqlx::AssertSqlSafe;
 
@@ -374,6 +374,6 @@ async fn half_a_concurrency_key_is_refused_by_the_one_enqueue_all() {
     let half = "select jobkit.enqueue_all(jobkit.new_jobs('{k}', '{q}', '{0}', '{1}',
         '{\"{}\"}', p_concurrency_key => '{key}'))";
     let refused = sqlx::query(AssertSqlSafe(half.to_owned())).execute(lab.pool()).await;
-    let refused = Error::from(refused.unwrap_err());
+    let refused = refused.unwrap_err();
     assert!(refused.to_string().contains("without its group"), "{refused}");
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::enqueue::Pending;
+use jobkit::enqueue::{EnqueueError, Pending};
+use jobkit::error::{DatabaseError, InvalidValue, SchemaError};
 use jobkit::policy::Policy;
-use jobkit::{Declared, Enqueue, Error, Job, JobContext, Registration, enqueue_all, job};
+use jobkit::{Declared, Enqueue, Job, JobContext, Registration, enqueue_all, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -145,9 +146,12 @@ async fn a_time_decides_whether_a_job_is_ready() {
         assert_eq!(there, ready, "{text}");
     }
     let never = look("").after(Duration::MAX).enqueue(lab.pool()).await;
-    assert!(matches!(never, Err(Error::Range { .. })), "{never:?}");
+    assert!(matches!(never, Err(EnqueueError::Invalid(InvalidValue::Range { .. }))), "{never:?}");
     let never = look("").at(DateTime::<Utc>::MAX_UTC).enqueue(lab.pool()).await;
-    assert!(matches!(never, Err(Error::Range { value: 262_142, .. })), "{never:?}");
+    assert!(
+        matches!(never, Err(EnqueueError::Invalid(InvalidValue::Range { value: 262_142, .. }))),
+        "{never:?}"
+    );
     let an_hour = "jobkit.jobs where run_at - created_at between '59 min' and '61 min'";
     assert_eq!(lab.count(an_hour).await, 2);
     lab.check_invariants().await;
@@ -237,7 +241,10 @@ async fn what_is_refused_leaves_the_transaction_usable() {
     for (text, answer) in answers {
         let error = answer.expect_err(text);
         assert!(error.to_string().contains(text), "{text}: {error}");
-        assert!(!matches!(error, Error::Database(_)), "{text}: {error:?}");
+        assert!(
+            !matches!(error, EnqueueError::Database(DatabaseError::Failed(_))),
+            "{text}: {error:?}"
+        );
     }
     let all = [look("good"), look("bad").priority(9)];
     assert!(enqueue_all(all, &mut *tx).await.is_err());
@@ -278,7 +285,7 @@ async fn a_batch_beyond_what_a_message_holds_is_refused() {
     let lab = Lab::guarded().await;
     let text = "x".repeat(900 * 1024);
     let error = enqueue_all((0..300).map(|_| look(&*text)), lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::BatchTooLarge { bytes: 276_000_000.., .. }), "{error}");
+    assert!(matches!(error, EnqueueError::BatchTooLarge { bytes: 276_000_000.., .. }), "{error}");
     assert_eq!(lab.count("jobkit.jobs").await, 0);
 }
 
@@ -286,7 +293,10 @@ async fn a_batch_beyond_what_a_message_holds_is_refused() {
 async fn without_the_schema_the_error_says_to_migrate() {
     let lab = Lab::empty().await;
     let error = Noop.enqueue(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::SchemaMissing), "{error:?}");
+    assert!(
+        matches!(error, EnqueueError::Database(DatabaseError::Schema(SchemaError::Missing))),
+        "{error:?}"
+    );
     assert!(error.to_string().contains("jobkit::migrate"), "{error}");
     let none: [Noop; 0] = [];
     assert!(enqueue_all(none, lab.pool()).await.unwrap().is_empty());

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Error, Registration, Worker};
+use jobkit::error::{DatabaseError, MigrateError};
+use jobkit::{Enqueue, Registration, Worker};
 use jobkit_tests::{Lab, Log, Roles};
 use tracing::Level;
 
@@ -24,7 +25,7 @@ async fn what_a_trigger_does_not_find_is_not_said_to_be_the_schema() {
     let lab = Lab::empty().await;
     lab.run(&trigger("")).await;
     let error = jobkit::migrate(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::Database(_)), "{error:?}");
+    assert!(matches!(error, MigrateError::Database(DatabaseError::Failed(_))), "{error:?}");
     assert!(error.to_string().contains("relation \"ddl_log\" does not exist"), "{error}");
     lab.run("alter function public.log_ddl() set search_path = public").await;
     jobkit::migrate(lab.pool()).await.unwrap();

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use jobkit::admin::jobs::Cancelled;
-use jobkit::{Admin, Enqueue, Error, JobId, Worker, WorkerHandle};
+use jobkit::error::{ConnectError, DatabaseError};
+use jobkit::{Admin, Enqueue, JobId, Worker, WorkerHandle};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Punctual, Slow, Then};
@@ -54,10 +55,13 @@ async fn a_worker_needs_no_more_than_an_address() {
 
     let refused = |url: &'static str| async { Worker::connect(url).await.err() };
     let standby = refused("postgres://a:5432,b:5432/d?target_session_attrs=standby").await;
-    assert!(matches!(standby, Some(Error::Address(_))), "{standby:?}");
+    assert!(matches!(standby, Some(ConnectError::Address(_))), "{standby:?}");
     for url in ["postgres://nobody@127.0.0.1:1/d", "postgres://nobody@127.0.0.1:1,127.0.0.1:2/d"] {
         let absent = refused(url).await;
-        assert!(matches!(absent, Some(Error::Unreachable(_))), "{absent:?}");
+        assert!(
+            matches!(absent, Some(ConnectError::Database(DatabaseError::Unreachable(_)))),
+            "{absent:?}"
+        );
     }
 }
 

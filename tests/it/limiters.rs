@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, Worker, WorkerHandle, job};
+use jobkit::error::StartError;
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +198,7 @@ async fn what_is_wrong_with_limiters_is_said() {
     let lab = Lab::new().await;
     let scene = Scene::default();
     let wrong = worker(&lab, &scene).limiter("api", "1/s", None).limiter("x", "5", None);
-    let Err(Error::Start(problems)) = wrong.limiter("y", "1/s", 0).start().await else {
+    let Err(StartError::Problems(problems)) = wrong.limiter("y", "1/s", 0).start().await else {
         panic!("it started")
     };
     let problems = problems.to_string();

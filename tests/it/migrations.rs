@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Error, Registration};
+use jobkit::error::MigrateError;
+use jobkit::{Enqueue, Registration};
 use jobkit_tests::{Lab, wait};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -179,13 +180,13 @@ async fn an_edited_migration_is_noticed() {
     let lab = Lab::new().await;
     lab.run("update jobkit._migrations set checksum = 'another' where version = 5").await;
     let error = jobkit::migrate(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::SchemaEdited { version: 5 }), "{error:?}");
+    assert!(matches!(error, MigrateError::Edited { version: 5 }), "{error:?}");
     // Also when there is something to do, which then is not done.
     let newest = "version = (select max(version) from jobkit._migrations)";
     lab.run(&format!("delete from jobkit._migrations where {newest}")).await;
     let count = lab.count("jobkit._migrations").await;
     let error = jobkit::migrate(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::SchemaEdited { version: 5 }), "{error:?}");
+    assert!(matches!(error, MigrateError::Edited { version: 5 }), "{error:?}");
     assert_eq!(lab.count("jobkit._migrations").await, count);
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use jobkit::{Enqueue, Error, Registration, Worker};
+use jobkit::error::{InvalidValue, RunError, StartError};
+use jobkit::{Enqueue, Registration, Worker};
 use jobkit_tests::Lab;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -19,7 +20,7 @@ const RESTS: &str = "not exists (select from jobkit.workers) and not exists (sel
 fn start(
     lab: &Lab,
     look_every: Duration,
-) -> (jobkit::report::Caller, oneshot::Sender<()>, JoinHandle<Result<(), Error>>) {
+) -> (jobkit::report::Caller, oneshot::Sender<()>, JoinHandle<Result<(), RunError>>) {
     let pool = lab.direct().clone();
     let build = move || {
         let worker = Worker::new(pool.clone()).jobs([Registration::of::<Noop, _>()]);
@@ -161,9 +162,9 @@ async fn what_is_wrong_with_it_shows_at_once() {
     let lab = Lab::new().await;
     let pool = lab.direct().clone();
     let nothing = Worker::on_demand(move || Worker::new(pool.clone())).run_until_signal().await;
-    assert!(matches!(nothing, Err(Error::Start(_))), "{nothing:?}");
+    assert!(matches!(nothing, Err(RunError::Start(StartError::Problems(_)))), "{nothing:?}");
     let pool = lab.direct().clone();
     let hasty = Worker::on_demand(move || Worker::new(pool.clone()).queue("default", 1));
     let hasty = hasty.idle_after(Duration::ZERO).run_until_signal().await;
-    assert!(matches!(hasty, Err(Error::Range { .. })), "{hasty:?}");
+    assert!(matches!(hasty, Err(RunError::Invalid(InvalidValue::Range { .. }))), "{hasty:?}");
 }

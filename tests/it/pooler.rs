@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::{BulkAction, OperationState};
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobId, Registration, enqueue_all, job};
+use jobkit::error::StartError;
+use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, enqueue_all, job};
 use jobkit_tests::{Lab, behind_pooler};
 use private_postgres::Pooler;
 use serde::{Deserialize, Serialize};
@@ -143,7 +144,7 @@ async fn a_worker_behind_a_transaction_pooler_is_refused() {
         let pool = PgPoolOptions::new().connect_lazy_with(options.clone());
         let worker = jobkit::Worker::new(pool).jobs([Registration::of::<Noop, _>()]);
         let refused = worker.queue("default", 1).start().await;
-        assert!(matches!(refused, Err(Error::TransactionPooler)), "{settings}: {refused:?}");
+        assert!(matches!(refused, Err(StartError::TransactionPooler)), "{settings}: {refused:?}");
         let text = refused.unwrap_err().to_string();
         assert!(text.contains("connect the worker to the server itself"), "{text}");
         assert_eq!(lab.count("jobkit.workers").await, 0);

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use jobkit::admin::explain::Reason;
 use jobkit::admin::jobs::{JobDetail, Progress};
+use jobkit::error::ContextError;
 use jobkit::report::AttemptLog;
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobError, Registration, WorkerHandle, job};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -84,7 +85,7 @@ impl Job<Arc<Hand>> for Robbed {
         );
         sqlx::query(AssertSqlSafe(robbed)).execute(&cx.state().pool).await?;
         let lost = cx.checkpoint("stale").await;
-        assert!(matches!(lost, Err(Error::ClaimLost)), "{lost:?}");
+        assert!(matches!(lost, Err(ContextError::ClaimLost)), "{lost:?}");
         sqlx::query("insert into seen values (7, 7)").execute(&cx.state().pool).await?;
         Ok(())
     }

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::Cancelled;
 use jobkit::enqueue::wait::{End, WaitError};
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, job};
+use jobkit::error::DatabaseError;
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
@@ -168,7 +170,7 @@ async fn a_database_that_says_nothing_has_not_been_asked() {
     let admin = Admin::new(&sqlx::PgPool::connect_lazy(&address).unwrap());
     for within in [Duration::ZERO, Duration::from_millis(200)] {
         let end = admin.await_end(JobId(1), within).await;
-        assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
+        assert!(matches!(end, Err(AdminError::Database(DatabaseError::Deadline(_)))), "{end:?}");
     }
 }
 
@@ -182,7 +184,7 @@ async fn a_job_that_nobody_can_ask_for_is_enqueued_all_the_same() {
     let Err(WaitError::TimedOut { job, .. }) = waited else { panic!("{waited:?}") };
     assert_eq!(lab.count(&format!("jobkit.jobs where id = {}", job.0)).await, 1);
     let end = Admin::new(lab.pool()).await_end(job, within).await;
-    assert!(matches!(end, Err(Error::Deadline(_))), "{end:?}");
+    assert!(matches!(end, Err(AdminError::Database(DatabaseError::Deadline(_)))), "{end:?}");
 }
 
 /// Without notifications each of these would sleep for two seconds at least.

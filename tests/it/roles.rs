@@ -15,8 +15,9 @@ use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::enqueue::Topic;
 use jobkit::enqueue::wait::WaitError;
+use jobkit::error::{DatabaseError, MigrateError};
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Error, Job, JobContext, JobError, Registration, Worker, job};
+use jobkit::{Enqueue, Job, JobContext, JobError, Registration, Worker, job};
 use jobkit_tests::{Lab, Roles};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPool;
@@ -119,7 +120,10 @@ async fn migrate(roles: &Roles) {
         assert!(jobkit::migrate(&roles.pool(role)).await.is_ok(), "{role}: there is nothing to do");
         lab.run("delete from jobkit._migrations where name = 'functions'").await;
         let refused = jobkit::migrate(&roles.pool(role)).await.unwrap_err();
-        assert!(matches!(refused, Error::Database(_)), "{role}: {refused}");
+        assert!(
+            matches!(refused, MigrateError::Database(DatabaseError::Failed(_))),
+            "{role}: {refused}"
+        );
         jobkit::migrate(&roles.pool("migrator")).await.unwrap();
     }
 }

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use chrono::{Datelike, Utc};
+use jobkit::error::StartError;
 use jobkit::schedule::{CatchUp, Overlap, Schedule};
-use jobkit::{Enqueue, Error, Job, JobContext, Registration, Worker, job};
+use jobkit::{Enqueue, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -289,7 +290,7 @@ async fn what_is_wrong_with_schedules_is_said_at_the_start() {
         .schedule("b", "@daily", Noop.options().after(hour))
         .schedule("b", Schedule::new("@daily").jitter(hour * 25), Noop)
         .schedule("", Schedule::new("@daily"), Noop);
-    let Err(Error::Start(problems)) = worker.start().await else { panic!("it started") };
+    let Err(StartError::Problems(problems)) = worker.start().await else { panic!("it started") };
     let problems = problems.to_string();
     for words in ["`a`: it has 4", "leave out `after`", "`b` was given twice", "a day", "0 bytes"] {
         assert!(problems.contains(words), "{words}: {problems}");

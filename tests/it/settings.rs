@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
-use jobkit::admin::Severity;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::doctor::Check;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::admin::{AdminError, Severity};
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::{DatabaseError, MigrateError, SchemaError, StartError};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -77,7 +79,7 @@ impl Place {
         }
     }
 
-    async fn try_enqueue(&self, key: &str, fail: u32) -> Result<(), Error> {
+    async fn try_enqueue(&self, key: &str, fail: u32) -> Result<(), EnqueueError> {
         let mut tx = self.pool().begin_with("begin read write").await?;
         Live { key: key.to_owned(), fail }.enqueue(&mut *tx).await?;
         Ok(tx.commit().await?)
@@ -94,7 +96,7 @@ impl Place {
         }
     }
 
-    async fn try_run(&self, sql: &str) -> Result<(), Error> {
+    async fn try_run(&self, sql: &str) -> Result<(), EnqueueError> {
         let mut tx = self.pool().begin_with("begin read write").await?;
         sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut *tx).await?;
         Ok(tx.commit().await?)
@@ -177,7 +179,10 @@ impl Place {
             .await
             == "on"
         {
-            assert!(matches!(begun, Err(Error::ReadOnly)), "{begun:?}");
+            assert!(
+                matches!(begun, Err(AdminError::Database(DatabaseError::ReadOnly))),
+                "{begun:?}"
+            );
             return;
         }
         // Nine failures are more than two times two attempts: it is buried again.
@@ -195,8 +200,11 @@ impl Place {
 }
 
 /// Whether a session ran into one of the limits of time in its settings, or was ended by it.
-fn is_late(error: &Error) -> bool {
-    let (Error::Database(error) | Error::Unreachable(error)) = error else { return false };
+fn is_late(error: &EnqueueError) -> bool {
+    use DatabaseError as E;
+    let EnqueueError::Database(E::Failed(error) | E::Unreachable(error)) = error else {
+        return false;
+    };
     match error.as_database_error().and_then(|answer| answer.code()) {
         Some(code) => ["57014", "55P03", "25P03", "25P04", "57P05"].contains(&&*code),
         None => matches!(error, sqlx::Error::Io(_)),
@@ -318,13 +326,15 @@ async fn a_database_that_is_not_utf8_is_refused_before_anything_is_made() {
     for encoding in ["LATIN1", "EUC_JP", "SQL_ASCII"] {
         let lab = Lab::empty_with(&format!("encoding '{encoding}' locale 'C'")).await;
         let worker = || lab.worker().jobs([Registration::of::<Live, _>()]).queue("default", 1);
-        for refused in
-            [jobkit::migrate(lab.pool()).await.unwrap_err(), worker().start().await.unwrap_err()]
-        {
-            assert!(
-                matches!(&refused, Error::Encoding { found } if found == encoding),
-                "{encoding}: {refused:?}"
-            );
+        let migrated = jobkit::migrate(lab.pool()).await.unwrap_err();
+        let started = worker().start().await.unwrap_err();
+        let (MigrateError::Database(migrated), StartError::Database(started)) = (migrated, started)
+        else {
+            panic!("{encoding}")
+        };
+        for refused in [migrated, started] {
+            let DatabaseError::Schema(refused) = refused else { panic!("{encoding}: {refused:?}") };
+            assert_eq!(refused, SchemaError::Encoding { found: encoding.to_owned() });
             assert!(refused.to_string().contains("encoding 'UTF8'"), "{refused}");
         }
         let found = Admin::new(lab.pool()).doctor().await.unwrap().findings;

@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobkit::admin::operations::BulkAction;
-use jobkit::enqueue::Pending;
-use jobkit::{
-    Admin, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job,
-};
+use jobkit::enqueue::{EnqueueError, Pending};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -177,7 +175,7 @@ async fn all_goes_on_after(by: &str) {
     jobkit_tests::wait(SOON, "the queue opens", || async {
         !matches!(
             Noop.options().queue("full").enqueue(lab.pool()).await,
-            Err(Error::QueueFull { .. })
+            Err(EnqueueError::QueueFull(_))
         )
     })
     .await;
@@ -218,7 +216,7 @@ pub(crate) async fn a_bound_counts_anew(lab: Lab) {
                 add().await.unwrap();
             }
             lab.run("select jobkit.look_at_bounds('default')").await;
-            assert!(matches!(add().await, Err(Error::QueueFull { .. })), "{by}");
+            assert!(matches!(add().await, Err(EnqueueError::QueueFull(_))), "{by}");
             step_back(&lab, by).await;
             lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
             if looks {
@@ -233,7 +231,7 @@ pub(crate) async fn a_bound_counts_anew(lab: Lab) {
             if looks {
                 assert_eq!(lab.value::<i32>("select jobkit.look_at_bounds()").await, 1, "{by}");
             }
-            assert!(matches!(add().await, Err(Error::QueueFull { .. })), "{by}");
+            assert!(matches!(add().await, Err(EnqueueError::QueueFull(_))), "{by}");
             lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
             admin.bound_queue("default", None).await.unwrap();
         }

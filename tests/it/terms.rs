@@ -7,7 +7,9 @@ use jobkit::admin::explain::Reason;
 use jobkit::admin::jobs::{Ended, JobPage};
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::{Admin, Count};
-use jobkit::{Enqueue, Error, Job, JobContext, JobId, Registration, WorkerHandle, job};
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::InvalidValue;
+use jobkit::{Enqueue, Job, JobContext, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -177,11 +179,17 @@ async fn a_backoff_beyond_the_time_for_retries_is_not_waited_for() {
 async fn what_cannot_be_said_is_refused_before_anything_is_sent() {
     let lab = Lab::new().await;
     let refused = SUCCEEDS.options().expires(Duration::ZERO).enqueue(lab.pool()).await;
-    assert!(matches!(refused, Err(Error::Range { value: 0, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(EnqueueError::Invalid(InvalidValue::Range { value: 0, .. }))),
+        "{refused:?}"
+    );
     let refused = SUCCEEDS.options().retry_for(SECOND * 400 * 86_400).enqueue(lab.pool()).await;
-    assert!(matches!(refused, Err(Error::Range { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(EnqueueError::Invalid(InvalidValue::Range { .. }))),
+        "{refused:?}"
+    );
     let refused = SUCCEEDS.options().expires(SECOND).metadata(json!([1]));
     let refused = refused.enqueue(lab.pool()).await;
-    assert!(matches!(refused, Err(Error::Metadata)), "{refused:?}");
+    assert!(matches!(refused, Err(EnqueueError::Metadata)), "{refused:?}");
     assert_eq!(lab.count("jobkit.jobs").await, 0);
 }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::dead_letters::DeadLetterFilter;
-use jobkit::enqueue::{Statement, Topic};
+use jobkit::enqueue::{EnqueueError, Statement, Topic};
+use jobkit::error::InvalidValue;
 use jobkit::{
-    Declared, Enqueue, Error, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job,
+    Declared, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job,
 };
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -168,7 +169,7 @@ async fn a_full_queue_refuses_no_publish() {
     TopicReceipt(paid(1)).enqueue(lab.pool()).await.unwrap();
     lab.run("select jobkit.look_at_bounds('mail')").await;
     let refused = TopicReceipt(paid(2)).enqueue(lab.pool()).await;
-    assert!(matches!(refused, Err(Error::QueueFull { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(EnqueueError::QueueFull(_))), "{refused:?}");
     let mut tx = lab.pool().begin().await.unwrap();
     assert_eq!(paid(3).publish(&mut *tx).await.unwrap().len(), 2);
     tx.commit().await.unwrap();
@@ -177,7 +178,7 @@ async fn a_full_queue_refuses_no_publish() {
     assert_eq!(stored(&lab).await, [&both[..1], &both, &both].concat());
     // It was full all the while.
     let refused = TopicReceipt(paid(5)).enqueue(lab.pool()).await;
-    assert!(matches!(refused, Err(Error::QueueFull { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(EnqueueError::QueueFull(_))), "{refused:?}");
     lab.check_invariants().await;
 }
 
@@ -351,9 +352,9 @@ async fn what_does_not_encode_is_refused_before_anything_is_sent() {
     let lab = announced(&BOTH).await;
     let mut tx = lab.pool().begin().await.unwrap();
     let large = Text("x".repeat(1024 * 1024)).publish(&mut *tx).await.unwrap_err();
-    assert!(matches!(large, Error::PayloadTooLarge { kind: "text", .. }), "{large:?}");
+    assert!(matches!(large, EnqueueError::PayloadTooLarge { kind: "text", .. }), "{large:?}");
     let nul = Text("\0".to_owned()).publish(&mut *tx).await.unwrap_err();
-    assert!(matches!(nul, Error::Nul { .. }), "{nul:?}");
+    assert!(matches!(nul, EnqueueError::Invalid(InvalidValue::Nul { .. })), "{nul:?}");
     assert!(Statement::publish(&Text("\0".to_owned())).is_err());
     assert_eq!(paid(2).publish(&mut *tx).await.unwrap().len(), 2);
     tx.commit().await.unwrap();

@@ -7,9 +7,10 @@ mod walk;
 
 use std::time::Duration;
 
-use jobkit::enqueue::Statement;
+use jobkit::enqueue::{EnqueueError, Statement};
+use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate, While};
-use jobkit::{Enqueue, Error, Job, JobContext, job};
+use jobkit::{Enqueue, Job, JobContext, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -77,11 +78,14 @@ async fn many_in_one_call_are_answered_each_in_its_place() {
 async fn what_a_key_cannot_be_is_refused_before_it_is_sent() {
     let lab = Lab::new().await;
     let long = sync(1, "").options().unique_key("x".repeat(513)).enqueue(lab.pool()).await;
-    assert!(matches!(long, Err(Error::Length { what: "unique key", .. })));
+    assert!(matches!(
+        long,
+        Err(EnqueueError::Invalid(InvalidValue::Length { what: "unique key", .. }))
+    ));
     let group = sync(1, "").options().unique_group("").enqueue(lab.pool()).await;
-    assert!(matches!(group, Err(Error::Length { .. })));
+    assert!(matches!(group, Err(EnqueueError::Invalid(InvalidValue::Length { .. }))));
     let short = sync(1, "").options().unique_for(Duration::ZERO).enqueue(lab.pool()).await;
-    assert!(matches!(short, Err(Error::Range { .. })));
+    assert!(matches!(short, Err(EnqueueError::Invalid(InvalidValue::Range { .. }))));
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::time::Duration;
 
-use jobkit::enqueue::Topic;
 use jobkit::enqueue::wait::WaitError;
-use jobkit::{Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::enqueue::{EnqueueError, Topic};
+use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -186,7 +186,7 @@ impl World {
         let job = Carry { any };
         let returned = match job.enqueue_and_wait(self.lab.pool(), LONG).await {
             Ok(returned) => returned,
-            Err(WaitError::Database(Error::Encode { kind: "carry", source })) => {
+            Err(WaitError::NotEnqueued(EnqueueError::Encode { kind: "carry", source })) => {
                 return Err(source.to_string());
             }
             Err(other) => panic!("{said}: {other}"),
@@ -336,6 +336,6 @@ async fn what_is_published_is_refused_as_well() {
     let lab = Lab::new().await;
     assert_eq!(Measured { celsius: 20.1 }.publish(lab.pool()).await.unwrap(), []);
     let error = Measured { celsius: f32::NAN }.publish(lab.pool()).await.unwrap_err();
-    assert!(matches!(error, Error::Encode { kind: "measured", .. }), "{error:?}");
+    assert!(matches!(error, EnqueueError::Encode { kind: "measured", .. }), "{error:?}");
     assert!(error.to_string().contains("at `celsius`: •••"), "{error}");
 }

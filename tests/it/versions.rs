@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
+use jobkit::error::StartError;
 use jobkit::policy::{Concurrency, Policy};
-use jobkit::{Admin, Declared, Enqueue, Error, Job, JobContext, Registration, Worker, job};
+use jobkit::{Admin, Declared, Enqueue, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -282,7 +283,9 @@ async fn a_preflight_names_what_does_not_decode() {
     assert_eq!(report.to_string(), "40 payloads read; left alone: version 1 of `v_gone`, 100 met");
 
     let negative = old::Renamed { order: -1 }.enqueue(lab.pool()).await.unwrap();
-    let Error::Preflight(problems) = preflight().await.unwrap_err() else { panic!("another") };
+    let StartError::Unreadable(problems) = preflight().await.unwrap_err() else {
+        panic!("another")
+    };
     let problems: Vec<_> = problems.iter().collect();
     let told = format!(
         "`v_renamed`, version 1: the payload of version 1 does not become version 2: no such \

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use jobkit::admin::Admin;
 use jobkit::admin::explain::Reason;
-use jobkit::{Enqueue, Error, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::{ContextError, InvalidValue};
+use jobkit::{Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -239,7 +241,10 @@ async fn a_wait_beyond_the_calendar_is_refused() {
     let years = |years: u64| Duration::from_secs(years * 365 * 24 * 60 * 60);
     for wait in [years(8_000), years(300_000), Duration::MAX] {
         let refused = Noop.options().after(wait).enqueue(lab.pool()).await;
-        assert!(matches!(refused, Err(Error::Range { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(EnqueueError::Invalid(InvalidValue::Range { .. }))),
+            "{refused:?}"
+        );
     }
     let job = Noop.options().after(years(7_000)).enqueue(lab.pool()).await.unwrap();
     let sql =
@@ -254,7 +259,10 @@ async fn a_wait_beyond_the_calendar_is_refused() {
             cx.pause_key_of("g", "k", pause).await,
             cx.limiter("l").pause(pause).await,
         ] {
-            assert!(matches!(refused, Err(Error::Range { .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(ContextError::Invalid(InvalidValue::Range { .. }))),
+                "{refused:?}"
+            );
         }
     }
     assert!(JobError::snooze(Duration::MAX).is_failure());

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jobkit::error::StartError;
 use jobkit::testing::{self, Drain, Outcome, advance, assert_enqueued, enqueued, refute_enqueued};
-use jobkit::{Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgTransaction;
@@ -100,7 +101,7 @@ async fn what_is_missing_is_named_at_once() {
     let lab = Lab::new().await;
     let drain = Drain::new().jobs(count_down()).state(1).state(2);
     let error = drain.run(lab.pool()).await.unwrap_err();
-    let Error::Start(problems) = &error else { panic!("{error}") };
+    let StartError::Problems(problems) = &error else { panic!("{error}") };
     let problems = problems.to_string();
     assert!(
         problems.contains("was given twice") && problems.contains("needs the state"),

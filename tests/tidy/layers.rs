@@ -272,7 +272,7 @@ fn breaches_are_found() {
     );
     let bad = [
         source("jobkit/src/store/link.rs", "fn f() -> crate::admin::jobs::State { todo!() }"),
-        source("jobkit/src/worker.rs", "use crate::{Admin, Error};"),
+        source("jobkit/src/worker.rs", "use crate::{Admin, JobId};"),
         source("jobkit/src/store/claim.rs", "rows! { fn f() -> crate::admin::Count = \"\"; }"),
     ];
     assert_eq!(
@@ -286,7 +286,7 @@ fn breaches_are_found() {
     let good = [
         source("jobkit/src/lib.rs", "pub mod admin; pub use crate::admin::Admin;"),
         source("jobkit/src/admin/jobs/mod.rs", "use crate::admin::Admin; use crate::store;"),
-        source("jobkit/src/store/link.rs", "fn f() { let name = \"admin\"; use crate::Error; }"),
+        source("jobkit/src/store/link.rs", "fn f() { let name = \"admin\"; use crate::JobId; }"),
     ];
     assert!(runtime_breaches(&good).is_empty());
     let good = [

@@ -4,12 +4,17 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use jobkit::Admin;
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::ReplayError;
-use jobkit::admin::jobs::EnqueueError;
-use jobkit::{Admin, Error};
+use jobkit::admin::jobs::ByNameError;
+use jobkit::enqueue::EnqueueError;
+use jobkit::error::{
+    ConnectError, DatabaseError, InvalidAddress, MigrateError, SchemaError, StartError,
+};
 use serde_json::Value;
 
-use crate::format::errors::{is_forbidden, is_invalid, is_state};
+use crate::format::errors::{is_forbidden, is_state};
 use crate::format::invisible;
 
 /// The result of a command.
@@ -98,30 +103,73 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+impl From<AdminError> for Failure {
+    fn from(error: AdminError) -> Self {
         match error {
-            Error::SchemaMissing | Error::SchemaOlder { .. } => {
-                Self::refused(format!("{error} (or `jobkit migrate`)"))
-            }
-            error @ Error::Address(_) => Self::usage(error.to_string()),
-            error if is_invalid(&error) => Self::usage(error.to_string()),
-            error if is_forbidden(&error) => Self::refused(format!(
-                "the role that connects to the database may not do that ({error}); connect as one \
-                 that may"
-            )),
+            AdminError::Database(error) => error.into(),
+            AdminError::Invalid(error) => Self::usage(error.to_string()),
             error => {
-                let locked_out = matches!(error, Error::Busy) || is_state(&error, "55P03");
+                let locked_out = matches!(error, AdminError::Busy);
                 Self { locked_out, ..Self::refused(error.to_string()) }
             }
         }
     }
 }
 
-impl From<EnqueueError> for Failure {
-    fn from(error: EnqueueError) -> Self {
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Self {
         match error {
-            EnqueueError::Failed(error) => error.into(),
+            DatabaseError::Schema(SchemaError::Missing | SchemaError::Older { .. }) => {
+                Self::refused(format!("{error} (or `jobkit migrate`)"))
+            }
+            error if is_forbidden(&error) => Self::refused(format!(
+                "the role that connects to the database may not do that ({error}); connect as one \
+                 that may"
+            )),
+            error => {
+                let locked_out = is_state(&error, "55P03");
+                Self { locked_out, ..Self::refused(error.to_string()) }
+            }
+        }
+    }
+}
+
+/// Errors that are the database's, or their own.
+macro_rules! of_database {
+    ($($error:ident),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Database(error) => error.into(),
+                    error => Self::refused(error.to_string()),
+                }
+            }
+        }
+    )*};
+}
+
+of_database!(EnqueueError, MigrateError, StartError);
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Database(error) => error.into(),
+            error => Self::usage(error.to_string()),
+        }
+    }
+}
+
+impl From<InvalidAddress> for Failure {
+    fn from(error: InvalidAddress) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<ByNameError> for Failure {
+    fn from(error: ByNameError) -> Self {
+        match error {
+            ByNameError::Failed(error) => error.into(),
+            ByNameError::Metadata => Self::usage(error.to_string()),
             error => Self::refused(error.to_string()),
         }
     }

@@ -5,11 +5,12 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use futures_util::{StreamExt, stream};
+use jobkit::Admin;
+use jobkit::admin::AdminError;
 use jobkit::admin::Count;
 use jobkit::admin::dead_letters::{
     DeadLetterCursor, DeadLetterFilter, DeadLetterState, DeadLetterSummary,
 };
-use jobkit::{Admin, Error};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Redaction;
@@ -94,8 +95,8 @@ struct Export {
 }
 
 impl Export {
-    /// The lines of the next page.
-    async fn page(&mut self) -> Result<String, Error> {
+    /// The lines of its next page.
+    async fn page(&mut self) -> Result<String, AdminError> {
         let page = self.admin.dead_letters(&self.filter, self.after, EXPORT).await?;
         (self.after, self.is_over) = (page.next, page.next.is_none());
         let ids: Vec<_> = page.entries.iter().map(|entry| entry.id).collect();
@@ -107,9 +108,9 @@ impl Export {
         Ok(letters.iter().map(line).collect())
     }
 
-    /// The pages of the export. A failure aborts the download, so that nobody mistakes a part for
-    /// the whole.
-    async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
+    /// The same, for as long as there is one. What fails on the way breaks the download off, lest
+    /// somebody take a part for the whole.
+    async fn next(mut self) -> Result<Option<(String, Self)>, AdminError> {
         if self.is_over {
             return Ok(None);
         }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use jobkit::{Admin, Error};
+use jobkit::Admin;
+use jobkit::admin::AdminError;
 
 use crate::format::show;
 
@@ -15,7 +16,7 @@ impl Names {
     pub(crate) async fn of(
         admin: &Admin,
         workers: impl IntoIterator<Item = i64>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, AdminError> {
         let mut workers: Vec<i64> = workers.into_iter().collect();
         workers.sort_unstable();
         workers.dedup();

@@ -3,8 +3,9 @@
 use sqlx::PgPool;
 
 use crate::admin::Admin;
+use crate::error::{ConnectError, InvalidAddress, MigrateError};
+use crate::migrate;
 use crate::store::Source;
-use crate::{Error, migrate};
 
 impl Admin {
     /// The view of the database at this address, such as
@@ -25,11 +26,14 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Address`] if the address is invalid; [`Error::ReadOnly`] if none of several hosts
-    /// accepts writes; [`Error::Unreachable`] if there was no connection within 2 s;
-    /// [`Error::Database`] if the server refuses the user or has no such database. None of them
-    /// contains the address or its password.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
+    /// [`ConnectError::Address`] when this is none; otherwise [`ConnectError::Database`]:
+    /// [`ReadOnly`] when none of several hosts takes writes, and
+    /// [`Unreachable`] when no connection came about within 2 s, the server refuses
+    /// the user or has no such database. None of them contains the address or its password.
+    ///
+    /// [`ReadOnly`]: crate::error::DatabaseError::ReadOnly
+    /// [`Unreachable`]: crate::error::DatabaseError::Unreachable
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         let admin = Self::connect_lazy(url)?;
         let link = admin.link();
         link.open_if_closed().await?;
@@ -41,8 +45,8 @@ impl Admin {
     /// database is unreachable, each call says so.
     ///
     /// # Errors
-    /// [`Error::Address`] if the address is invalid.
-    pub fn connect_lazy(url: &str) -> Result<Self, Error> {
+    /// [`InvalidAddress`] when this is none.
+    pub fn connect_lazy(url: &str) -> Result<Self, InvalidAddress> {
         Ok(Self::of(Source::at(url)?))
     }
 
@@ -58,8 +62,8 @@ impl Admin {
     ///
     /// # Errors
     /// As [`migrate`](crate::migrate()).
-    pub async fn migrate(&self) -> Result<(), Error> {
-        // Of several hosts the pool's is migrated: it must be the one that accepts writes.
+    pub async fn migrate(&self) -> Result<(), MigrateError> {
+        // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
         if self.source.is_a_choice() {
             let link = self.link();
             link.open_if_closed().await?;

@@ -9,13 +9,14 @@ use std::time::Duration;
 use serde_json::Value;
 use sqlx::PgPool;
 
-use crate::Error;
 use crate::enqueue::wait::hub::Hub;
+use crate::error::DatabaseError;
 use crate::store::{Call, Deadlines, IdleConnections, Link, Plans, Source};
 
 mod columns;
 mod connect;
 mod count;
+mod error;
 mod payload;
 mod rate;
 mod severity;
@@ -40,6 +41,7 @@ pub mod topics;
 pub mod workers;
 
 pub use self::count::Count;
+pub use self::error::AdminError;
 pub use self::payload::Payload;
 pub use self::severity::Severity;
 
@@ -133,14 +135,13 @@ pub use self::severity::Severity;
 /// are kept for a minute after their last call, except those whose call failed or was dropped
 /// early.
 ///
-/// On a read-only server (a standby, or with `default_transaction_read_only`) it can read, and
-/// every change fails with [`Error::ReadOnly`].
+/// On a read-only server (a standby, or where `default_transaction_read_only` is on) it shows what
+/// there is, and every change fails with [`DatabaseError::ReadOnly`].
 ///
 /// # Errors
-/// Every method that asks the database may fail with [`Error::Unreachable`],
-/// [`Error::SchemaMissing`], [`Error::SchemaOlder`], [`Error::SchemaNewer`], [`Error::ReadOnly`],
-/// [`Error::Deadline`] (5 s for each statement) or [`Error::Database`]. A method's own section
-/// names only further errors. Each connection checks the schema once.
+/// Every method that asks the database may fail with [`AdminError::Database`], of any kind: a
+/// statement has 5 s ([`DatabaseError::Deadline`]), and each connection checks the schema once
+/// ([`DatabaseError::Schema`]). A method's own section names only what it adds to these.
 #[derive(Debug, Clone)]
 pub struct Admin {
     source: Source,
@@ -189,7 +190,7 @@ impl Admin {
     }
 
     /// Makes one call.
-    async fn ask<C: Call>(&self, call: &C) -> Result<C::Answer, Error> {
+    async fn ask<C: Call>(&self, call: &C) -> Result<C::Answer, AdminError> {
         let mut link = self.link();
         let answer = link.call(call).await?;
         link.close().await;
@@ -197,8 +198,8 @@ impl Admin {
     }
 }
 
-/// The text of our function that refused a call.
-fn refusal(error: &Error) -> String {
+/// What a function of ours says of a call that it refuses.
+fn refusal(error: &DatabaseError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("database error: ").unwrap_or(&text);
     text.strip_prefix("jobkit: ").unwrap_or(text).to_owned()

@@ -1,15 +1,21 @@
 //! Database roles, each with only the privileges it needs.
 
-use crate::Error;
-
-/// The default prefix of roles.
+/// What is the prefix of roles when nobody says otherwise.
 pub const PREFIX: &str = "jobkit_";
 
 /// The longest prefix: the server truncates names at 63 bytes.
 const LONGEST: usize = 40;
 
-/// The SQL that creates these roles, or corrects their privileges. Run it yourself, as a superuser,
-/// after [`migrate`](crate::migrate()) and again after each upgrade.
+/// This text cannot be the prefix of role names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot be the prefix of role names; use 1 to 40 lower-case letters, digits and \
+     underscores, starting with a letter"
+)]
+pub struct InvalidPrefix(String);
+
+/// The SQL that makes these roles, or makes their rights what they should be. Nothing applies it
+/// but you, as a superuser, after [`migrate`](crate::migrate()) and again after each upgrade.
 ///
 /// | role | may |
 /// |---|---|
@@ -26,17 +32,17 @@ const LONGEST: usize = 40;
 /// ```
 /// let sql = jobkit::admin::roles::sql("staging_")?;
 /// assert!(sql.contains("grant staging_owner to staging_migrator;"));
-/// # Ok::<(), jobkit::Error>(())
+/// # Ok::<(), jobkit::admin::roles::InvalidPrefix>(())
 /// ```
 ///
 /// # Errors
-/// [`Error::RolePrefix`] unless the prefix is 1 to 40 lowercase letters, digits and `_`, beginning
-/// with a letter.
-pub fn sql(prefix: &str) -> Result<String, Error> {
+/// [`InvalidPrefix`] for one that is not made of 1 to 40 small letters, digits and `_`, a letter
+/// first.
+pub fn sql(prefix: &str) -> Result<String, InvalidPrefix> {
     let fits = |byte: u8| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let begins = prefix.bytes().next().is_some_and(|first| first.is_ascii_lowercase());
     if !begins || prefix.len() > LONGEST || !prefix.bytes().all(fits) {
-        return Err(Error::RolePrefix(prefix.to_owned()));
+        return Err(InvalidPrefix(prefix.to_owned()));
     }
     Ok(include_str!("../../migrations/roles.sql").replace(PREFIX, prefix))
 }
@@ -48,7 +54,7 @@ mod tests {
     #[test]
     fn a_prefix_is_no_place_for_sql() {
         for prefix in ["", "1_", "_a", "A_", "a\"", "a'; drop schema jobkit", &"a".repeat(41)] {
-            assert!(matches!(sql(prefix), Err(Error::RolePrefix(_))), "{prefix}");
+            assert!(sql(prefix).is_err(), "{prefix}");
         }
     }
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use sqlx::PgConnection;
 
 use super::{Attempt, JobContext};
-use crate::Error;
+use crate::error::ContextError;
 use crate::returned::Returned;
 
 impl<S> JobContext<S> {
@@ -45,11 +45,11 @@ impl<S> JobContext<S> {
     /// completed.
     ///
     /// # Errors
-    /// [`Error::ClaimLost`] when the job no longer belongs to this attempt, [`Error::Cancelled`]
-    /// when somebody has cancelled it, [`Error::Isolation`], [`Error::OtherDatabase`], and
-    /// [`Error::Busy`] when somebody else's transaction holds the job for a second; those of the
-    /// database.
-    pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), Error> {
+    /// [`ContextError::ClaimLost`] when the job no longer belongs to this attempt,
+    /// [`ContextError::Cancelled`] when somebody has cancelled it, [`ContextError::Isolation`],
+    /// [`ContextError::OtherDatabase`], and [`ContextError::Busy`] when somebody else's transaction
+    /// holds the job for a second; [`ContextError::Database`].
+    pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), ContextError> {
         self.attempt.complete(connection, Returned::Nothing).await
     }
 
@@ -63,7 +63,7 @@ impl<S> JobContext<S> {
         &self,
         connection: &mut PgConnection,
         result: &T,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ContextError> {
         self.attempt.complete(connection, Returned::of(result)).await
     }
 }
@@ -73,14 +73,14 @@ impl Attempt {
         &self,
         connection: &mut PgConnection,
         returned: Returned,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ContextError> {
         let Some(reach) = &self.reach else { return Ok(()) };
-        let has_own = self.completing.ask().ok_or(Error::ClaimLost)?;
+        let has_own = self.completing.ask().ok_or(ContextError::ClaimLost)?;
         let claim @ (worker, mut n) = self.report.claim();
         // Once only: a transaction that has completed the job holds its claim.
         if !has_own {
-            let own = reach.part(claim, self.id).await.map_err(Error::or_busy)?;
-            n = own.ok_or(Error::ClaimLost)?;
+            let own = reach.part(claim, self.id).await.map_err(ContextError::of_completion)?;
+            n = own.ok_or(ContextError::ClaimLost)?;
             self.report.moved(n);
             self.completing.has_own();
         }

@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{JobContext, Report, State};
+use crate::error::{ContextError, InvalidValue};
+use crate::exact;
 use crate::limits::{self, CHECKPOINT_BYTES};
-use crate::{Error, exact};
 
 impl<S> JobContext<S> {
     /// Reports the progress of this attempt: how much is done, of how much in all (`None` if
@@ -48,16 +49,19 @@ impl<S> JobContext<S> {
     /// another payload, and starts from the beginning.
     ///
     /// # Errors
-    /// [`Error::ClaimLost`] when the job no longer belongs to this attempt: nothing is stored then,
-    /// and the handler should return. [`Error::Checkpoint`] when the value does not become JSON
-    /// (NaN and infinity do not), [`Error::Length`] when it is too large; and those of the
-    /// database.
-    pub async fn checkpoint<T: Serialize + Sync + ?Sized>(&self, value: &T) -> Result<(), Error> {
-        let json = serde_json::to_string(value).map_err(Error::Checkpoint)?;
-        exact::finite(value, &json).map_err(Error::Checkpoint)?;
+    /// [`ContextError::ClaimLost`] when the job no longer belongs to this attempt: nothing is
+    /// stored then, and the handler should return. [`ContextError::Checkpoint`] when the value does
+    /// not become JSON (NaN and infinity do not), [`ContextError::Invalid`] when it is too large;
+    /// [`ContextError::Database`].
+    pub async fn checkpoint<T: Serialize + Sync + ?Sized>(
+        &self,
+        value: &T,
+    ) -> Result<(), ContextError> {
+        let json = serde_json::to_string(value).map_err(ContextError::Checkpoint)?;
+        exact::finite(value, &json).map_err(ContextError::Checkpoint)?;
         if json.len() > CHECKPOINT_BYTES {
             let (what, bytes, limit) = ("checkpoint", json.len(), CHECKPOINT_BYTES);
-            return Err(Error::Length { what, bytes, limit });
+            return Err(InvalidValue::Length { what, bytes, limit }.into());
         }
         limits::json("checkpoint", "nesting of the checkpoint", &json)?;
         let attempt = &self.attempt;
@@ -68,7 +72,7 @@ impl<S> JobContext<S> {
         attempt.say(|said| said.checkpointed = true);
         match reach.checkpoint(attempt.report.claim(), self.id(), self.attempt(), &json).await? {
             true => Ok(()),
-            false => Err(Error::ClaimLost),
+            false => Err(ContextError::ClaimLost),
         }
     }
 
@@ -95,8 +99,8 @@ impl<S> JobContext<S> {
     /// defaults.
     ///
     /// # Errors
-    /// [`Error::Checkpoint`] when it is not of this type; and those of the database.
-    pub async fn last_checkpoint<T: DeserializeOwned>(&self) -> Result<Option<T>, Error> {
+    /// [`ContextError::Checkpoint`] when it is not of this type; [`ContextError::Database`].
+    pub async fn last_checkpoint<T: DeserializeOwned>(&self) -> Result<Option<T>, ContextError> {
         let json = match &self.attempt.reach {
             Some(reach) => reach.last_checkpoint(self.id()).await?,
             None => match &*self.attempt.report.said.lock() {
@@ -108,6 +112,6 @@ impl<S> JobContext<S> {
         if self.attempt.reach.is_some() {
             self.attempt.say(|said| said.checkpointed = true);
         }
-        serde_json::from_str(&json).map(Some).map_err(Error::Checkpoint)
+        serde_json::from_str(&json).map(Some).map_err(ContextError::Checkpoint)
     }
 }

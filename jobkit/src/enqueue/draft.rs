@@ -11,6 +11,7 @@ use tracing::Instrument;
 use crate::declared::Declared;
 use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
+use crate::error::{EncryptError, EnqueueError, InvalidValue};
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
@@ -21,7 +22,7 @@ use crate::store::{NewJob, UniqueKey};
 use crate::stored::Stored;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, JobId, exact, meter, store};
+use crate::{JobId, exact, meter, store};
 
 /// What differs from the type's policy.
 #[derive(Debug, Clone, Default)]
@@ -55,10 +56,10 @@ impl NewJob {
     pub(crate) fn new<J: Declared + Serialize + DeserializeOwned>(
         job: &J,
         overrides: Overrides,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, EnqueueError> {
         let policy = J::POLICY;
         let terms = Terms::said(overrides.expires, overrides.retry_for)?;
-        let metadata = terms.within(overrides.metadata).ok_or(Error::Metadata)?;
+        let metadata = terms.within(overrides.metadata).ok_or(EnqueueError::Metadata)?;
         let (args, metadata) = payload(&policy, job, metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
@@ -96,7 +97,7 @@ impl NewJob {
 }
 
 /// The unique key of a job, or its coalesce key: its own, or that of its type.
-fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, Error> {
+fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, EnqueueError> {
     let policy = J::POLICY.unique;
     let coalesces =
         if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
@@ -139,15 +140,15 @@ pub(super) fn payload<T: Serialize + DeserializeOwned>(
     policy: &Policy,
     job: &T,
     metadata: Option<&serde_json::Value>,
-) -> Result<(Box<RawValue>, Option<Box<RawValue>>), Error> {
+) -> Result<(Box<RawValue>, Option<Box<RawValue>>), EnqueueError> {
     let kind = policy.kind;
-    let encode = |source| Error::Encode { kind, source };
+    let encode = |source| EnqueueError::Encode { kind, source };
     let args = serde_json::value::to_raw_value(job).map_err(encode)?;
     let metadata = metadata.map(serde_json::value::to_raw_value).transpose().map_err(encode)?;
     let text = metadata.as_deref().map_or("", RawValue::get);
     let fits = |args: &RawValue| {
         let bytes = args.get().len() + text.len();
-        let too_large = Error::PayloadTooLarge { kind, bytes, limit: PAYLOAD_BYTES };
+        let too_large = EnqueueError::PayloadTooLarge { kind, bytes, limit: PAYLOAD_BYTES };
         if bytes > PAYLOAD_BYTES { Err(too_large) } else { Ok(()) }
     };
     fits(&args)?;
@@ -188,14 +189,14 @@ fn arrives<T: Serialize + DeserializeOwned>(
 }
 
 /// Whether all that its kind redacts or encrypts is where the policy says.
-fn hidable(policy: &Policy, json: &str) -> Result<(), Error> {
+fn hidable(policy: &Policy, json: &str) -> Result<(), EnqueueError> {
     if policy.redact.is_empty() {
         return Ok(());
     }
     match astray(json, policy.redact).into_iter().next() {
         Some(stray) => {
             let (kind, why) = (policy.kind, stray.to_string());
-            Err(Error::Misplaced { kind, path: stray.path, why })
+            Err(EnqueueError::Misplaced { kind, path: stray.path, why })
         }
         None => Ok(()),
     }
@@ -206,16 +207,18 @@ fn sealed(
     kind: &'static str,
     encrypt: &[&str],
     args: Box<RawValue>,
-) -> Result<Box<RawValue>, Error> {
+) -> Result<Box<RawValue>, EnqueueError> {
     let sealed = encryption::sealed(kind, encrypt, args.get(), Reading::Job);
-    match sealed.map_err(|why| Error::Encrypt(kind.to_owned(), why))? {
-        Some(json) => RawValue::from_string(json).map_err(|source| Error::Encode { kind, source }),
+    match sealed.map_err(|why| EncryptError { kind: kind.to_owned(), why })? {
+        Some(json) => {
+            RawValue::from_string(json).map_err(|source| EnqueueError::Encode { kind, source })
+        }
         None => Ok(args),
     }
 }
 
 /// A key that fits.
-pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<String>, Error> {
+pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<String>, InvalidValue> {
     limits::text(what, key.as_deref().unwrap_or(""), KEY_BYTES)?;
     Ok(key)
 }
@@ -223,7 +226,7 @@ pub(crate) fn key(what: &'static str, key: Option<String>) -> Result<Option<Stri
 pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     mut draft: NewJob,
     executor: X,
-) -> Result<Enqueued, Error> {
+) -> Result<Enqueued, EnqueueError> {
     carry([draft.metadata()]);
     let (kind, queue) = (draft.kind, &draft.queue);
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs = 1);

@@ -6,14 +6,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 
+use crate::JobId;
 use crate::declared::Declared;
 use crate::enqueue::Executor;
 use crate::enqueue::draft::{Overrides, insert_one};
 use crate::enqueue::wait::hub::Hub;
 use crate::enqueue::wait::{self, WaitError};
+use crate::error::EnqueueError;
 use crate::store::NewJob;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, JobId};
 
 /// A job about to be enqueued, with options that override its type's policy.
 ///
@@ -23,7 +24,7 @@ use crate::{Error, JobId};
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # #[job] struct Welcome { user: i64 }
 /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-/// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+/// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::enqueue::EnqueueError> {
 /// let an_hour = Duration::from_secs(3600);
 /// Welcome { user: 7 }.options().after(an_hour).priority(-1).enqueue(&pool).await?;
 /// # Ok(()) }
@@ -163,11 +164,12 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     /// Enqueues the job, see [`Enqueue::enqueue`](crate::Enqueue::enqueue).
     ///
     /// # Errors
-    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), and when an option is out of range.
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue); [`EnqueueError::Invalid`] also when an
+    /// option is out of range; [`EnqueueError::Metadata`].
     pub fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,
-    ) -> impl Future<Output = Result<JobId, Error>> + Send {
+    ) -> impl Future<Output = Result<JobId, EnqueueError>> + Send {
         let draft = self.draft();
         async move { insert_one(draft?, executor).await.map(Enqueued::id) }
     }
@@ -180,7 +182,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     pub fn enqueue_unique<'c, X: Executor<'c>>(
         self,
         executor: X,
-    ) -> impl Future<Output = Result<Enqueued, Error>> + Send {
+    ) -> impl Future<Output = Result<Enqueued, EnqueueError>> + Send {
         let draft = self.draft();
         async move { insert_one(draft?, executor).await }
     }
@@ -203,7 +205,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         }
     }
 
-    pub(crate) fn draft(self) -> Result<NewJob, Error> {
+    pub(crate) fn draft(self) -> Result<NewJob, EnqueueError> {
         NewJob::new(&self.job, self.overrides)
     }
 }

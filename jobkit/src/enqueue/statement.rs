@@ -1,8 +1,8 @@
 use std::fmt;
 
-use crate::Error;
 use crate::enqueue::Draft;
 use crate::enqueue::{drafts, fits};
+use crate::error::EnqueueError;
 use crate::hooks::carry;
 use crate::store::{Insert, NewJob};
 
@@ -19,8 +19,8 @@ use crate::store::{Insert, NewJob};
 /// another driver, this is all it takes:
 ///
 /// ```no_run
-/// # use jobkit::enqueue::{Draft, Statement};
-/// # use jobkit::{Error, JobId};
+/// # use jobkit::JobId;
+/// # use jobkit::enqueue::{Draft, EnqueueError, Statement};
 /// # struct Client;
 /// # #[derive(Debug)] struct Failure { sqlstate: Option<String>, message: String }
 /// # impl std::fmt::Display for Failure {
@@ -34,13 +34,13 @@ use crate::store::{Insert, NewJob};
 /// #         Ok(vec![])
 /// #     }
 /// # }
-/// fn enqueue(job: impl Into<Draft>, client: &mut Client) -> Result<JobId, Error> {
+/// fn enqueue(job: impl Into<Draft>, client: &mut Client) -> Result<JobId, EnqueueError> {
 ///     let statement = Statement::enqueue(job)?;
 ///     match client.query(statement.sql(), statement.parameters()) {
 ///         Ok(ids) => Ok(JobId(ids[0])),
-///         Err(failure) => Err(match failure.sqlstate.clone() {
-///             Some(state) => Error::answered(Some(&state), &failure.message.clone(), failure),
-///             None => Error::unanswered(failure),
+///         Err(failure) => Err(match (failure.sqlstate.clone(), failure.message.clone()) {
+///             (Some(state), text) => EnqueueError::answered(Some(&state), &text, failure),
+///             (None, _) => EnqueueError::unanswered(failure),
 ///         }),
 ///     }
 /// }
@@ -57,7 +57,7 @@ impl Statement {
     ///
     /// # Errors
     /// Those that [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
-    pub fn enqueue(job: impl Into<Draft>) -> Result<Self, Error> {
+    pub fn enqueue(job: impl Into<Draft>) -> Result<Self, EnqueueError> {
         let mut job = job.into().0?;
         carry([job.metadata()]);
         Ok(Self { insert: Insert::jobs(&[job]), is_empty: false })
@@ -67,8 +67,10 @@ impl Statement {
     /// statement does nothing and need not be sent: [`is_empty`](Self::is_empty).
     ///
     /// # Errors
-    /// As [`enqueue`](Self::enqueue), and [`Error::BatchTooLarge`] above 256 MB of payload.
-    pub fn enqueue_all<J: Into<Draft>>(jobs: impl IntoIterator<Item = J>) -> Result<Self, Error> {
+    /// As [`enqueue`](Self::enqueue), and [`EnqueueError::BatchTooLarge`] above 256 MB of payload.
+    pub fn enqueue_all<J: Into<Draft>>(
+        jobs: impl IntoIterator<Item = J>,
+    ) -> Result<Self, EnqueueError> {
         let jobs: Vec<NewJob> = drafts(jobs)?;
         fits(&jobs)?;
         Ok(Self { insert: Insert::jobs(&jobs), is_empty: jobs.is_empty() })

@@ -4,11 +4,12 @@ use tracing::Instrument;
 
 use crate::enqueue::draft::payload;
 use crate::enqueue::{Executor, Statement};
+use crate::error::EnqueueError;
 use crate::hooks::{Sent, carry, sent};
 use crate::limits::{NAME_BYTES, VERSIONS};
 use crate::policy::Policy;
 use crate::store::{self, Insert};
-use crate::{Error, JobId, meter};
+use crate::{JobId, meter};
 
 /// Something that is published: it becomes one job for each kind that subscribes.
 ///
@@ -42,7 +43,7 @@ use crate::{Error, JobId, meter};
 ///     }
 /// }
 ///
-/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::enqueue::EnqueueError> {
 /// OrderPaid { order: 7 }.publish(&mut *tx).await?;
 /// # Ok(()) }
 /// ```
@@ -73,11 +74,11 @@ pub trait Topic: Serialize + DeserializeOwned + Send + Sized {
     /// level, and waits for nobody. A subscription announced later gets no job of it.
     ///
     /// # Errors
-    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue).
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), but for [`EnqueueError::QueueFull`].
     fn publish<'c, X: Executor<'c>>(
         self,
         executor: X,
-    ) -> impl Future<Output = Result<Vec<JobId>, Error>> + Send {
+    ) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
         const { check::<Self>() };
         // Before the future exists, so that it is Send whatever is published.
         let insert = insert(&self);
@@ -106,7 +107,7 @@ const fn check<T: Topic>() {
 }
 
 /// Checks what is published, so that nothing in it can fail in the database.
-fn insert<T: Topic>(event: &T) -> Result<Insert, Error> {
+fn insert<T: Topic>(event: &T) -> Result<Insert, EnqueueError> {
     let (args, mut metadata) = payload(&subscribed::<T>(Policy::new(T::NAME)), event, None)?;
     carry([(args.get().len(), &mut metadata)]);
     Ok(Insert::publish(T::NAME, T::VERSION, args, metadata))
@@ -116,7 +117,7 @@ async fn publish<'c, X: Executor<'c>>(
     topic: &'static str,
     insert: Insert,
     executor: X,
-) -> Result<Vec<JobId>, Error> {
+) -> Result<Vec<JobId>, EnqueueError> {
     let span = tracing::debug_span!("jobkit.publish", topic, jobs = tracing::field::Empty);
     let jobs = store::publish(insert, executor).instrument(span.clone()).await?;
     span.record("jobs", jobs.len());
@@ -133,7 +134,7 @@ impl Statement {
     ///
     /// # Errors
     /// Those that [`Topic::publish`] finds before anything is sent.
-    pub fn publish<T: Topic>(event: &T) -> Result<Self, Error> {
+    pub fn publish<T: Topic>(event: &T) -> Result<Self, EnqueueError> {
         const { check::<T>() };
         insert(event).map(Self::of)
     }

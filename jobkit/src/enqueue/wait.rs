@@ -30,7 +30,8 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::{Error, JobId};
+use crate::JobId;
+use crate::error::EnqueueError;
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl fmt::Display for End {
 pub enum WaitError {
     /// The job was not enqueued, as far as is known.
     #[error(transparent)]
-    Database(#[from] Error),
+    NotEnqueued(#[from] EnqueueError),
     /// The job has not ended by then, or the database could not be asked. The job goes on:
     /// [`Admin::await_end`](crate::Admin::await_end) waits for it again.
     #[error("job {job} has not ended within {within:?}")]

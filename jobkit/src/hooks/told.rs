@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::{AlreadySet, Event, Sent};
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::lock::Lock;
 use crate::panics::message;
 
@@ -90,13 +90,14 @@ impl Hooks<Event> {
     ///
     /// # Errors
     /// Where the system has no thread left.
-    pub(crate) fn of_worker(hooks: Vec<Hook<Event>>) -> Result<Option<Arc<Self>>, Error> {
+    pub(crate) fn of_worker(hooks: Vec<Hook<Event>>) -> Result<Option<Arc<Self>>, DatabaseError> {
         if hooks.is_empty() {
             return Ok(None);
         }
         let last = |event: &Event| matches!(event, Event::Stopped { .. });
         let started = Self::start(hooks, last);
-        let started = started.map_err(|error| Error::Unreachable(sqlx::Error::Io(error)))?;
+        let started =
+            started.map_err(|error| DatabaseError::Unreachable(sqlx::Error::Io(error)))?;
         Ok(Some(Arc::new(started)))
     }
 }

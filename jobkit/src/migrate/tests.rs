@@ -4,18 +4,19 @@ use super::*;
 fn a_newer_schema_is_refused_only_when_it_says_so() {
     assert!(judge(VERSION, VERSION, 1).is_ok());
     assert!(judge(VERSION, VERSION + 5, 1).is_ok());
-    assert!(matches!(judge(VERSION, VERSION + 5, VERSION + 1), Err(Error::SchemaNewer { .. })));
-    assert!(matches!(judge(VERSION, VERSION - 1, 1), Err(Error::SchemaOlder { .. })));
-    assert!(matches!(judge(VERSION, 0, 0), Err(Error::SchemaMissing)));
+    assert!(matches!(judge(VERSION, VERSION + 5, VERSION + 1), Err(SchemaError::Newer { .. })));
+    assert!(matches!(judge(VERSION, VERSION - 1, 1), Err(SchemaError::Older { .. })));
+    assert!(matches!(judge(VERSION, 0, 0), Err(SchemaError::Missing)));
 }
 
 #[test]
 fn a_server_before_14_is_refused_by_its_major_version() {
+    let judge_server = |number| judge_server(number, "UTF8".to_owned());
     assert!(judge_server(140_000).is_ok());
     assert!(judge_server(180_001).is_ok());
     let error = judge_server(130_014).expect_err("13 is too old");
     assert_eq!(error.to_string(), "this server is PostgreSQL 13; jobkit needs 14 or newer");
-    assert!(matches!(judge_server(90_624), Err(Error::ServerTooOld { version: 9 })));
+    assert!(matches!(judge_server(90_624), Err(SchemaError::ServerTooOld { version: 9 })));
 }
 
 #[test]
@@ -60,5 +61,5 @@ fn an_older_set_of_functions_never_replaces_a_newer_one() {
     let older = applied(&[(set.version - 1, FUNCTIONS, "another")]);
     assert!(!set.is_in(&older).expect("it is older"));
     let edited = applied(&[(set.version, FUNCTIONS, "another")]);
-    assert!(matches!(set.is_in(&edited), Err(Error::SchemaEdited { .. })));
+    assert!(matches!(set.is_in(&edited), Err(MigrateError::Edited { .. })));
 }

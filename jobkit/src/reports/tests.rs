@@ -3,6 +3,7 @@ use std::time::Instant;
 use super::*;
 use crate::JobContext;
 use crate::context::Report;
+use crate::error::ContextError;
 use crate::returned::Returned;
 use crate::store::{ClaimId, Failure};
 
@@ -167,8 +168,8 @@ async fn a_context_of_a_test_keeps_its_checkpoint() {
     assert_eq!(cx.last_checkpoint::<u32>().await.expect("memory"), None);
     cx.checkpoint(&7).await.expect("memory");
     assert_eq!(cx.last_checkpoint::<u32>().await.expect("memory"), Some(7));
-    assert!(matches!(cx.last_checkpoint::<String>().await, Err(crate::Error::Checkpoint(_))));
+    assert!(matches!(cx.last_checkpoint::<String>().await, Err(ContextError::Checkpoint(_))));
     let large = "x".repeat(64 * 1024);
-    assert!(matches!(cx.checkpoint(&large).await, Err(crate::Error::Length { .. })));
+    assert!(matches!(cx.checkpoint(&large).await, Err(ContextError::Invalid(_))));
     assert_eq!(cx.last_checkpoint::<u32>().await.expect("memory"), Some(7));
 }

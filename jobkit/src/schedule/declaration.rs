@@ -1,8 +1,8 @@
 //! A schedule that is declared in code.
 
 use super::{Schedule, Times};
-use crate::Error;
 use crate::enqueue::Draft;
+use crate::error::EnqueueError;
 use crate::limits::{self, NAME_BYTES};
 use crate::store::{NewJob, NewSchedule, interval_text};
 
@@ -10,7 +10,7 @@ use crate::store::{NewJob, NewSchedule, interval_text};
 pub(crate) struct Declaration {
     pub(crate) name: String,
     schedule: Schedule,
-    job: Result<NewJob, Error>,
+    job: Result<NewJob, EnqueueError>,
 }
 
 impl Declaration {

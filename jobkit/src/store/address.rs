@@ -2,7 +2,7 @@
 
 use sqlx::postgres::PgConnectOptions;
 
-use crate::Error;
+use crate::error::InvalidAddress;
 
 /// Which of several hosts is wanted, as `target_session_attrs` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(super) struct Address {
 impl Address {
     /// Reads `postgres://user@a:5432,b:5433/database?target_session_attrs=read-write`, as libpq
     /// does; and `?host=a,b&port=5432,5433`.
-    pub(super) fn parse(url: &str) -> Result<Self, Error> {
+    pub(super) fn parse(url: &str) -> Result<Self, InvalidAddress> {
         let begin = ["postgres://", "postgresql://"].into_iter().find(|s| url.starts_with(s));
         let begin = begin.ok_or_else(|| refused("it does not begin with postgres://"))?;
         let rest = &url[begin.len()..];
@@ -66,7 +66,7 @@ struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    fn of(query: &'a str) -> Result<Self, Error> {
+    fn of(query: &'a str) -> Result<Self, InvalidAddress> {
         let mut all =
             Self { wanted: Wanted::Writes, hosts: None, ports: None, rest: String::new() };
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -85,16 +85,16 @@ impl<'a> Parameters<'a> {
     }
 }
 
-fn list(text: &str) -> Result<Vec<&str>, Error> {
+fn list(text: &str) -> Result<Vec<&str>, InvalidAddress> {
     let list: Vec<_> = text.split(',').collect();
     let gap = list.len() > 1 && list.contains(&"");
     if gap { Err(refused("one of its hosts or ports is empty")) } else { Ok(list) }
 }
 
-fn parse(url: &str) -> Result<PgConnectOptions, Error> {
+fn parse(url: &str) -> Result<PgConnectOptions, InvalidAddress> {
     let options: PgConnectOptions = url.parse().map_err(|error| match error {
-        sqlx::Error::Configuration(source) => Error::Address(source.to_string()),
-        error => Error::Address(error.to_string()),
+        sqlx::Error::Configuration(source) => InvalidAddress(source.to_string()),
+        error => InvalidAddress(error.to_string()),
     })?;
     // As `PGHOST=a,b` gives them. The whole would be looked up as one name.
     let several = options.get_host().contains(',');
@@ -102,8 +102,8 @@ fn parse(url: &str) -> Result<PgConnectOptions, Error> {
     if several { Err(refused(text)) } else { Ok(options) }
 }
 
-fn refused(why: &str) -> Error {
-    Error::Address(why.to_owned())
+fn refused(why: &str) -> InvalidAddress {
+    InvalidAddress(why.to_owned())
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
             ("postgres://u:geheim@a/d?target_session_attrs", "read-write or any"),
         ] {
             // Its text is all that such an error has to show.
-            let Err(Error::Address(text)) = Address::parse(url) else { panic!("{url} is none") };
+            let Err(InvalidAddress(text)) = Address::parse(url) else { panic!("{url} is none") };
             assert!(text.contains(what), "{text}");
             assert!(!text.contains("geheim@") && !text.contains("gehe/im"), "{text}");
         }

@@ -3,7 +3,7 @@
 use tokio::sync::Mutex;
 
 use super::{Call, Link};
-use crate::Error;
+use crate::error::DatabaseError;
 
 /// What makes a call for those who have no connection of their own.
 pub(crate) trait Ask: Send + Sync {
@@ -11,11 +11,11 @@ pub(crate) trait Ask: Send + Sync {
     fn ask<C: Call + Send + 'static>(
         &self,
         call: C,
-    ) -> impl Future<Output = Result<C::Answer, Error>> + Send;
+    ) -> impl Future<Output = Result<C::Answer, DatabaseError>> + Send;
 }
 
 impl Ask for Mutex<Link> {
-    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, Error> {
+    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, DatabaseError> {
         self.lock().await.call(&call).await
     }
 }

@@ -12,7 +12,7 @@ use super::source::{Source, require_writes};
 use super::statements::SchemaCheck;
 use super::turns::{Patience, Turns};
 use super::{Call, session};
-use crate::Error;
+use crate::error::{DatabaseError, StartError};
 
 /// How many prepared statements a connection keeps: more than there are.
 const STATEMENTS: usize = 200;
@@ -107,7 +107,7 @@ impl Link {
     }
 
     /// Makes one call. Clashes are retried here; every other error is the caller's.
-    pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
+    pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, DatabaseError> {
         let (mut tries, mut lock) = (1, self.deadlines.lock);
         loop {
             match self.attempt(call, lock).await {
@@ -122,7 +122,7 @@ impl Link {
                     tries = Self::TRIES;
                     *self.turns.take(self.is_patient()).await.connection = None;
                 }
-                Err(error) if error.code().as_deref() == Some("55P03") => {
+                Err(error) if error.is_locked() => {
                     let longer = self.patience.as_mut().and_then(Patience::take);
                     lock = longer.ok_or(error)?;
                 }
@@ -142,14 +142,14 @@ impl Link {
 
     /// Opens the connection unless there is one: its failure then is not that of a call. One that
     /// somebody else is using is open, or just being opened; nobody waits for that.
-    pub(crate) async fn open_if_closed(&self) -> Result<(), Error> {
+    pub(crate) async fn open_if_closed(&self) -> Result<(), DatabaseError> {
         match self.turns.unused() {
             Some(mut connection) => self.open_in(&mut connection).await,
             None => Ok(()),
         }
     }
 
-    async fn open_in(&self, connection: &mut Option<Open>) -> Result<(), Error> {
+    async fn open_in(&self, connection: &mut Option<Open>) -> Result<(), DatabaseError> {
         if connection.is_none()
             && let Some(idle) = &self.idle
         {
@@ -165,7 +165,7 @@ impl Link {
             // Whatever the server has against a session (a password that was changed, too many of
             // them), it has nothing against what is about to be asked.
             let (opened, host) = opened.map_err(|error| match error {
-                Error::Database(error) => Error::Unreachable(error),
+                DatabaseError::Failed(error) => DatabaseError::Unreachable(error),
                 error => error,
             })?;
             let (since, lock) = (Instant::now(), self.deadlines.lock);
@@ -174,8 +174,13 @@ impl Link {
         Ok(())
     }
 
+    /// Whether this binary can work with the schema as it is.
+    pub(crate) async fn check_schema(&mut self) -> Result<(), DatabaseError> {
+        self.call(&SchemaCheck).await?
+    }
+
     /// Refuses an address where a connection has no session of its own.
-    pub(crate) async fn require_own_session(&self) -> Result<(), Error> {
+    pub(crate) async fn require_own_session(&self) -> Result<(), StartError> {
         let ask = |options: PgConnectOptions| async move {
             session::require_own(&options.disable_statement_logging()).await
         };
@@ -183,7 +188,7 @@ impl Link {
     }
 
     /// Makes a call once, which waits for so long for a lock.
-    async fn attempt<C: Call>(&self, call: &C, lock: Duration) -> Result<C::Answer, Error> {
+    async fn attempt<C: Call>(&self, call: &C, lock: Duration) -> Result<C::Answer, DatabaseError> {
         let mut turn = self.turns.take(self.is_patient()).await;
         self.open_in(&mut turn.connection).await?;
         // It begins with the turn.
@@ -197,7 +202,7 @@ impl Link {
         let answer = tokio::select! {
             answer = answer => answer,
             // As if the patience had ended: nobody knows what came of it.
-            () = self.source.left(host) => return Err(Error::Deadline(began.elapsed())),
+            () = self.source.left(host) => return Err(DatabaseError::Deadline(began.elapsed())),
         };
         match answer {
             Ok(Ok(answer)) => {
@@ -206,13 +211,15 @@ impl Link {
             }
             Ok(Err(error)) => {
                 let clear = error.as_database_error().is_some();
-                let error = Error::from(error);
-                if clear && !matches!(error, Error::Unreachable(_) | Error::ReadOnly) {
+                let error = DatabaseError::from(error);
+                if clear
+                    && !matches!(error, DatabaseError::Unreachable(_) | DatabaseError::ReadOnly)
+                {
                     *turn.connection = Some(open);
                 }
                 Err(error)
             }
-            Err(_) => Err(Error::Deadline(patience)),
+            Err(_) => Err(DatabaseError::Deadline(patience)),
         }
     }
 
@@ -222,7 +229,7 @@ impl Link {
         Open { connection, fits, lock: set, .. }: &mut Open,
         call: &C,
         lock: Duration,
-    ) -> sqlx::Result<Result<C::Answer, Error>> {
+    ) -> sqlx::Result<Result<C::Answer, DatabaseError>> {
         if !self.operator {
             if *set != lock {
                 session::wait_for_locks(connection, lock).await?;
@@ -241,7 +248,7 @@ impl Link {
         Ok(Ok(session::for_operator(connection, deadlines, plans, call).await?))
     }
 
-    async fn open(&self, most: Duration) -> Result<(PgConnection, usize), Error> {
+    async fn open(&self, most: Duration) -> Result<(PgConnection, usize), DatabaseError> {
         let (name, operator) = (self.name, self.operator);
         let (deadlines, plans) = (self.deadlines, self.plans);
         let writes = operator && self.source.wants_writes();
@@ -292,8 +299,8 @@ async fn farewell(open: Open) {
 
 /// Whether the server refused a prepared statement, before it did anything, because it does not
 /// mean any more what it did: tables were changed since.
-fn is_outdated(error: &Error) -> bool {
-    let Error::Database(error) = error else { return false };
+fn is_outdated(error: &DatabaseError) -> bool {
+    let DatabaseError::Failed(error) = error else { return false };
     let error = error.as_database_error().and_then(|error| error.try_downcast_ref());
     error.is_some_and(|error: &PgDatabaseError| error.routine() == Some("RevalidateCachedQuery"))
 }

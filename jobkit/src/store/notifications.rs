@@ -4,7 +4,7 @@ use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
 use super::source::{Source, require_writes};
-use crate::Error;
+use crate::error::DatabaseError;
 
 /// What a notification says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Notifications {
 
     /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
     /// A connection made anew is news, too.
-    pub(crate) async fn wait(&mut self, silence: Duration) -> Result<News, Error> {
+    pub(crate) async fn wait(&mut self, silence: Duration) -> Result<News, DatabaseError> {
         // Out of its place while in use: an error or a dropped future loses the connection, and
         // the next call makes a new one.
         let Some((mut listener, host)) = self.listener.take() else {
@@ -61,7 +61,7 @@ impl Notifications {
             Err(_) => {
                 timeout(self.deadline, self.test(&mut listener))
                     .await
-                    .map_err(|_| Error::Deadline(self.deadline))??;
+                    .map_err(|_| DatabaseError::Deadline(self.deadline))??;
                 self.listener = Some((listener, host));
                 return Ok(News::None);
             }
@@ -77,7 +77,7 @@ impl Notifications {
     }
 
     /// Whether the connection is one still, and to a server that notifies: a standby never does.
-    async fn test(&self, listener: &mut PgListener) -> Result<(), Error> {
+    async fn test(&self, listener: &mut PgListener) -> Result<(), DatabaseError> {
         if self.source.wants_writes() {
             return require_writes(&mut *listener).await;
         }
@@ -94,7 +94,7 @@ async fn connect(
     options: PgConnectOptions,
     writes: bool,
     channel: &str,
-) -> Result<PgListener, Error> {
+) -> Result<PgListener, DatabaseError> {
     let options = options.application_name("jobkit listen");
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&pool).await?;

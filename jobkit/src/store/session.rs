@@ -11,7 +11,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
 use super::{Call, One, Statement};
-use crate::Error;
+use crate::error::{DatabaseError, StartError};
 
 /// How long the engine waits for the database.
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +52,15 @@ const LOOKS: usize = 6;
 /// 1, 0, 0, …, so that one which deals its sessions out in turn is found, too.
 ///
 /// # Errors
-/// [`Error::TransactionPooler`], and whatever keeps it from asking.
-pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), Error> {
+/// [`StartError::TransactionPooler`], and whatever keeps it from asking.
+pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), StartError> {
+    match has_own(options).await.map_err(DatabaseError::from)? {
+        true => Ok(()),
+        false => Err(StartError::TransactionPooler),
+    }
+}
+
+async fn has_own(options: &PgConnectOptions) -> sqlx::Result<bool> {
     let options = options.clone().extra_float_digits(None);
     let mut connections = [options.connect().await?, options.connect().await?];
     let mut pids = [None, None];
@@ -63,31 +70,31 @@ pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), Error>
             let ask = sqlx::raw_sql("select pg_catalog.pg_backend_pid() as pid");
             let now: i32 = ask.fetch_one(connection).await?.try_get("pid")?;
             if pid.replace(now).is_some_and(|before| before != now) {
-                return Err(Error::TransactionPooler);
+                return Ok(false);
             }
         }
         if pids[0] == pids[1] {
-            return Err(Error::TransactionPooler);
+            return Ok(false);
         }
     }
     for connection in connections {
         connection.close().await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Sets up a worker's session.
 ///
 /// # Errors
-/// [`Error::ReadOnly`] on a server that only reads: a standby, after fail-over.
+/// [`DatabaseError::ReadOnly`] on a server that only reads: a standby, after fail-over.
 pub(super) async fn own(
     connection: &mut PgConnection,
     deadlines: Deadlines,
     plans: Plans,
-) -> Result<(), Error> {
+) -> Result<(), DatabaseError> {
     let idle = deadlines.call;
     let reads_only = set(connection, Scope::Session, deadlines, idle, plans).await?;
-    if reads_only { Err(Error::ReadOnly) } else { Ok(()) }
+    if reads_only { Err(DatabaseError::ReadOnly) } else { Ok(()) }
 }
 
 /// Sets how long a worker's session waits for a lock, until this is set again.

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::address::{Address, Wanted};
-use crate::Error;
+use crate::error::{DatabaseError, InvalidAddress, StartError};
 
 /// Of a pool that nobody else has made.
 const CONNECTIONS: u32 = 16;
@@ -45,7 +45,7 @@ impl Source {
     /// What is at this address. Workers and operators take nothing but the pool's options, so it
     /// opens no connection unless somebody enqueues with it: there is nothing to look after in the
     /// background, either.
-    pub(crate) fn at(url: &str) -> Result<Self, Error> {
+    pub(crate) fn at(url: &str) -> Result<Self, InvalidAddress> {
         let Address { hosts: all, wanted } = Address::parse(url)?;
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
         let pool = pool.idle_timeout(None).max_lifetime(None);
@@ -87,17 +87,18 @@ impl Source {
     ///
     /// Half the time is for the one that is kept, the other half for all at once: one that is
     /// frozen holds up nobody.
-    pub(super) async fn open<T: Send + 'static, F>(
+    pub(super) async fn open<T: Send + 'static, E: Unopened, F>(
         &self,
         most: Duration,
         open: impl Fn(PgConnectOptions) -> F,
-    ) -> Result<(T, usize), Error>
+    ) -> Result<(T, usize), E>
     where
-        F: Future<Output = Result<T, Error>> + Send + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
     {
         let Some(hosts) = &self.hosts else {
             let opened = open(self.pool.connect_options().as_ref().clone());
-            let opened = timeout(most, opened).await.map_err(|_| Error::unreachable(most))?;
+            let opened =
+                timeout(most, opened).await.map_err(|_| DatabaseError::unreachable(most))?;
             return Ok((opened?, 0));
         };
         let kept = self.kept();
@@ -108,10 +109,10 @@ impl Source {
         let mut all = JoinSet::new();
         for (host, options) in hosts.all.iter().cloned().enumerate() {
             let opened = open(options);
-            all.spawn(async move { Ok((opened.await?, host)) });
+            all.spawn(async move { opened.await.map(|opened| (opened, host)) });
         }
         let first = timeout(most / 2, first_of(all)).await;
-        let (opened, host) = first.map_err(|_| Error::unreachable(most))??;
+        let (opened, host) = first.map_err(|_| DatabaseError::unreachable(most))??;
         self.keep(hosts, host);
         Ok((opened, host))
     }
@@ -132,15 +133,33 @@ impl Source {
     }
 }
 
+/// Why nothing was opened at a host.
+pub(super) trait Unopened: From<DatabaseError> + Send + 'static {
+    /// Whether nobody was there to say more.
+    fn is_silence(&self) -> bool;
+}
+
+impl Unopened for DatabaseError {
+    fn is_silence(&self) -> bool {
+        matches!(self, Self::Unreachable(_))
+    }
+}
+
+impl Unopened for StartError {
+    fn is_silence(&self) -> bool {
+        matches!(self, Self::Database(error) if error.is_silence())
+    }
+}
+
 /// The first that succeeds; or what says most of those that did not.
-async fn first_of<T: 'static>(mut all: JoinSet<Result<T, Error>>) -> Result<T, Error> {
+async fn first_of<T: 'static, E: Unopened>(mut all: JoinSet<Result<T, E>>) -> Result<T, E> {
     let mut failure = None;
     while let Some(opened) = all.join_next().await {
         match opened {
             Ok(Ok(opened)) => return Ok(opened),
             // A server that answers says more than one that is not there.
             Ok(Err(error)) => match (&failure, &error) {
-                (Some(_), Error::Unreachable(_)) => {}
+                (Some(_), error) if error.is_silence() => {}
                 _ => failure = Some(error),
             },
             Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
@@ -150,9 +169,9 @@ async fn first_of<T: 'static>(mut all: JoinSet<Result<T, Error>>) -> Result<T, E
 }
 
 /// Refuses a server that only reads.
-pub(super) async fn require_writes(connection: impl PgExecutor<'_>) -> Result<(), Error> {
+pub(super) async fn require_writes(connection: impl PgExecutor<'_>) -> Result<(), DatabaseError> {
     let ask = "select pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) \
                'on' as reads_only";
     let reads_only: bool = sqlx::raw_sql(ask).fetch_one(connection).await?.try_get("reads_only")?;
-    if reads_only { Err(Error::ReadOnly) } else { Ok(()) }
+    if reads_only { Err(DatabaseError::ReadOnly) } else { Ok(()) }
 }

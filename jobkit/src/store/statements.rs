@@ -13,8 +13,9 @@ use tracing::{Span, debug_span, trace_span};
 use super::call::{Call, Statement, statements};
 use super::read::{FromRow, One, ReadColumn, from_row};
 use super::{Claim, ClaimId};
+use crate::error::DatabaseError;
 use crate::histogram::Histogram;
-use crate::{Error, migrate};
+use crate::migrate;
 
 // The life of a worker.
 
@@ -23,11 +24,11 @@ pub(crate) struct SchemaCheck;
 
 impl Call for SchemaCheck {
     /// The error is an answer too: the outer one would mean that there was none.
-    type Answer = Result<(), Error>;
+    type Answer = Result<(), DatabaseError>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         match migrate::check(connection).await {
-            Err(Error::Unreachable(error) | Error::Database(error)) => Err(error),
+            Err(DatabaseError::Unreachable(error) | DatabaseError::Failed(error)) => Err(error),
             checked => Ok(checked),
         }
     }

@@ -1,6 +1,6 @@
 use super::Link;
 use super::statements::sweep_keys;
-use crate::Error;
+use crate::error::DatabaseError;
 
 /// Keys looked at by one call.
 const PAGE: i32 = 500;
@@ -10,7 +10,7 @@ const AGAIN: i32 = 1000;
 
 /// Fills every key with free permits and blocked jobs, page by page; returns how many jobs became
 /// ready.
-pub(crate) async fn sweep_all(link: &mut Link) -> Result<i32, Error> {
+pub(crate) async fn sweep_all(link: &mut Link) -> Result<i32, DatabaseError> {
     let mut unblocked = 0;
     let mut after = (String::new(), String::new());
     loop {

@@ -15,7 +15,7 @@ use super::announce::bind_limits;
 use super::ask::Ask;
 use super::call::{Statement, column, statements};
 use super::read::{One, from_row};
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::policy::Policy;
 
 statements! {
@@ -120,7 +120,7 @@ pub(crate) fn mailbox() -> (UnboundedSender<Asked>, Mailbox) {
 }
 
 impl Ask for UnboundedSender<Asked> {
-    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, Error> {
+    async fn ask<C: Call + Send + 'static>(&self, call: C) -> Result<C::Answer, DatabaseError> {
         let (answers, answer) = oneshot::channel();
         let asked = Asked(Box::new(move |connection| {
             Box::pin(async move {
@@ -128,7 +128,7 @@ impl Ask for UnboundedSender<Asked> {
                 let _waits = answers.send(call.call(connection).await);
             })
         }));
-        let gone = |()| Error::Unreachable(sqlx::Error::WorkerCrashed);
+        let gone = |()| DatabaseError::Unreachable(sqlx::Error::WorkerCrashed);
         self.send(asked).map_err(|_| gone(()))?;
         Ok(answer.await.map_err(|_| gone(()))??)
     }

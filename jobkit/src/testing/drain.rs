@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::draining::Draining;
 use super::report::Report;
 use super::session::Session;
-use crate::error::StartProblems;
+use crate::error::{StartError, StartProblems};
 use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::worker::trial::Crew;
-use crate::{Error, Registration, batch};
+use crate::{Registration, batch};
 
 /// How many attempts a drain makes unless it is told otherwise.
 const MOST: usize = 1000;
@@ -142,15 +142,15 @@ impl Drain {
     /// Drains, and reports what became of each attempt.
     ///
     /// # Errors
-    /// [`Error::Start`] names everything that is missing, as that of
-    /// [`Worker::start`](crate::Worker::start); otherwise the database's error. Within a
+    /// [`StartError::Problems`] names everything that is missing, as that of
+    /// [`Worker::start`](crate::Worker::start); otherwise [`StartError::Database`]. Within a
     /// transaction, the first such error is the last thing that happens.
-    pub async fn run(self, session: impl Session) -> Result<Report, Error> {
+    pub async fn run(self, session: impl Session) -> Result<Report, StartError> {
         let Self { states, registry, queues, at_once, at_most, over, schedules, problems } = self;
         let registry = registry.unwrap_or_else(Registry::linked);
         let problems = [problems, registry.problems(&states)].concat();
         if !problems.is_empty() {
-            return Err(Error::Start(StartProblems(problems)));
+            return Err(StartError::Problems(StartProblems(problems)));
         }
         let (registry, states) = (Arc::new(registry), Arc::new(states));
         let shared = session.is_shared();

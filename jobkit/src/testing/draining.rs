@@ -7,8 +7,7 @@ use chrono::{DateTime, Utc};
 use super::report::{Report, Run};
 use super::session::Session;
 use super::time::advance;
-use crate::Error;
-use crate::error::StartProblems;
+use crate::error::{DatabaseError, StartError, StartProblems};
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
@@ -56,12 +55,12 @@ pub(super) struct Draining<S> {
 }
 
 impl<S: Session> Draining<S> {
-    async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, Error> {
+    async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, DatabaseError> {
         Ok(call.call(&mut **self.session.connection().await?).await?)
     }
 
     /// Does what the start of a worker does, as far as it was not done before.
-    pub(super) async fn prepare(&mut self) -> Result<(), Error> {
+    pub(super) async fn prepare(&mut self) -> Result<(), StartError> {
         let registry = Arc::clone(&self.crew.registry);
         self.known.extend(registry.policies().iter().map(|policy| policy.queue.to_owned()));
         let found = prepare(&registry, &mut self.session, false).await?;
@@ -74,7 +73,7 @@ impl<S: Session> Draining<S> {
         Ok(())
     }
 
-    async fn declare(&mut self, registry: &Registry) -> Result<(), Error> {
+    async fn declare(&mut self, registry: &Registry) -> Result<(), StartError> {
         let now = self.call(&clock()).await?;
         let mut problems = Vec::new();
         let mut declared = Vec::new();
@@ -88,14 +87,15 @@ impl<S: Session> Draining<S> {
             }
         }
         if !problems.is_empty() {
-            return Err(Error::Start(StartProblems(problems)));
+            return Err(StartError::Problems(StartProblems(problems)));
         }
         let declared: Vec<_> = declared.iter().collect();
-        self.call(&declare_schedules(&declared, None)).await.map(drop)
+        self.call(&declare_schedules(&declared, None)).await?;
+        Ok(())
     }
 
     /// One life after another, each for the queues that are known by then.
-    pub(super) async fn run(&mut self) -> Result<(), Error> {
+    pub(super) async fn run(&mut self) -> Result<(), DatabaseError> {
         loop {
             let queues = if self.queues.is_empty() { &self.known } else { &self.queues }.clone();
             let served = |name: String| Served::queue(name, self.at_once);
@@ -113,7 +113,7 @@ impl<S: Session> Draining<S> {
 
     /// Runs until nothing is left to do, or there are queues that this trial does not serve; says
     /// which.
-    async fn live(&mut self, trial: &mut Trial) -> Result<bool, Error> {
+    async fn live(&mut self, trial: &mut Trial) -> Result<bool, DatabaseError> {
         // Not again unless time passes: what a test finds shall not depend on how fast it is.
         if !std::mem::replace(&mut self.begun, true) {
             self.promote(trial).await?;
@@ -152,7 +152,7 @@ impl<S: Session> Draining<S> {
     }
 
     /// Waits for what was started, and writes what becomes of it.
-    async fn settle(&mut self, trial: &mut Trial) -> Result<(), Error> {
+    async fn settle(&mut self, trial: &mut Trial) -> Result<(), DatabaseError> {
         while trial.is_busy() {
             let news = trial.news().await;
             let connection = &mut **self.session.connection().await?;
@@ -169,7 +169,7 @@ impl<S: Session> Draining<S> {
     }
 
     /// Lets time pass until something is ready, if it may; says whether there is.
-    async fn wake(&mut self, trial: &Trial) -> Result<bool, Error> {
+    async fn wake(&mut self, trial: &Trial) -> Result<bool, DatabaseError> {
         if !self.passes || self.woken == FRUITLESS {
             return Ok(false);
         }
@@ -189,7 +189,7 @@ impl<S: Session> Draining<S> {
     }
 
     /// Makes ready what is due; says whether anything was, and in how long something will be.
-    async fn promote(&mut self, trial: &Trial) -> Result<(bool, Option<Duration>), Error> {
+    async fn promote(&mut self, trial: &Trial) -> Result<(bool, Option<Duration>), DatabaseError> {
         let fired = self.schedules && self.fire().await?;
         let promote = promote(BATCH, trial.worker(), interval(Duration::ZERO));
         let promoted = self.call(&promote).await?;
@@ -197,7 +197,7 @@ impl<S: Session> Draining<S> {
     }
 
     /// Fires schedules that are due; says whether there were any.
-    async fn fire(&mut self) -> Result<bool, Error> {
+    async fn fire(&mut self) -> Result<bool, DatabaseError> {
         let due = self.call(&due_schedules(BATCH, &[], None)).await?;
         let decided: Vec<_> = due.into_iter().filter_map(|due| decided(due, self.moved)).collect();
         if decided.is_empty() {
@@ -229,7 +229,7 @@ pub(super) async fn prepare(
     registry: &Registry,
     session: &mut dyn Session,
     anew: bool,
-) -> Result<Prepared, Error> {
+) -> Result<Prepared, DatabaseError> {
     let policies = registry.announcements();
     let days = crate::worker::days_ahead(&policies);
     let connection = &mut **session.connection().await?;

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::session::Session;
 use crate::encryption;
+use crate::error::DatabaseError;
 use crate::policy::Policy;
 use crate::store::{Call, StoredJob, stored_jobs};
 use crate::stored::Stored;
-use crate::{Declared, Error, JobId};
+use crate::{Declared, JobId};
 
 /// A job that waits or runs. It dereferences to its payload.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,7 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
 /// # use jobkit::{Enqueue, Job, JobContext, job};
 /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome { user: i64 }
 /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), Box<dyn std::error::Error>> {
 /// use jobkit::testing::enqueued;
 ///
 /// Welcome { user: 7 }.enqueue(&mut *tx).await?;
@@ -102,10 +103,11 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Database`] and [`Error::Unreachable`]; also where a payload does not decode.
+/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`]: [`DatabaseError::Failed`] also
+/// where a payload does not decode.
 pub async fn enqueued<J: Declared + DeserializeOwned>(
     mut session: impl Session,
-) -> Result<Vec<Enqueued<J>>, Error> {
+) -> Result<Vec<Enqueued<J>>, DatabaseError> {
     Ok(read(stored::<J>(&mut session).await?)?)
 }
 

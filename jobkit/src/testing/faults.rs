@@ -1,6 +1,6 @@
 use sqlx::PgPool;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Call, drop_listeners as drop_all, lose_lease as lose};
 
 /// Takes the lease from the worker with this [id](crate::WorkerHandle::id), as a reaper does when
@@ -11,8 +11,8 @@ use crate::store::{Call, drop_listeners as drop_all, lose_lease as lose};
 /// another id. Whichever worker comes first takes its jobs back.
 ///
 /// # Errors
-/// [`Error::Database`] and [`Error::Unreachable`].
-pub async fn lose_lease(pool: &PgPool, worker: i64) -> Result<bool, Error> {
+/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`].
+pub async fn lose_lease(pool: &PgPool, worker: i64) -> Result<bool, DatabaseError> {
     Ok(lose(worker).call(&mut *pool.acquire().await?).await?.is_some())
 }
 
@@ -20,8 +20,8 @@ pub async fn lose_lease(pool: &PgPool, worker: i64) -> Result<bool, Error> {
 /// there were. The workers connect again within seconds, and find by polling what they missed.
 ///
 /// # Errors
-/// [`Error::Database`], for example if the role may not end the sessions of the workers' role, and
-/// [`Error::Unreachable`].
-pub async fn drop_listeners(pool: &PgPool) -> Result<u32, Error> {
+/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`]: [`DatabaseError::Failed`], for
+/// example, if the role may not end the sessions of the workers' role.
+pub async fn drop_listeners(pool: &PgPool) -> Result<u32, DatabaseError> {
     Ok(drop_all().call(&mut *pool.acquire().await?).await?)
 }

@@ -5,12 +5,27 @@ use sqlx::{PgPool, PgTransaction};
 use tokio::sync::Mutex;
 
 use super::draining::prepare as prepare_session;
-use crate::error::StartProblems;
+use crate::error::{AnnounceError, DatabaseError, MigrateError, StartProblems};
+use crate::migrate;
 use crate::registry::Registry;
-use crate::{Error, migrate};
 
 /// The databases that this process has prepared.
 static PREPARED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Why [`begin`] began no transaction.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BeginError {
+    /// The database was not migrated.
+    #[error(transparent)]
+    Migrate(#[from] MigrateError),
+    /// The jobs were not announced.
+    #[error(transparent)]
+    Announce(#[from] AnnounceError),
+    /// The database began none.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+}
 
 /// Begins a transaction for everything that a test does; without a commit, nothing of it stays.
 ///
@@ -19,8 +34,8 @@ static PREPARED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default
 /// tests that run side by side would wait for each other.)
 ///
 /// # Errors
-/// Those of [`migrate`](crate::migrate()) and [`announce`](crate::announce).
-pub async fn begin(pool: &PgPool) -> Result<PgTransaction<'static>, Error> {
+/// [`BeginError`]: those of [`migrate`](crate::migrate()) and [`announce`](crate::announce()).
+pub async fn begin(pool: &PgPool) -> Result<PgTransaction<'static>, BeginError> {
     let options = pool.connect_options();
     let (host, database) = (options.get_host(), options.get_database().unwrap_or_default());
     let name = format!("{host}:{}/{database}", options.get_port());
@@ -30,11 +45,11 @@ pub async fn begin(pool: &PgPool) -> Result<PgTransaction<'static>, Error> {
         let registry = Registry::linked();
         let problems = registry.declared_problems();
         if !problems.is_empty() {
-            return Err(Error::Announce(StartProblems(problems)));
+            return Err(AnnounceError::Problems(StartProblems(problems)).into());
         }
         prepare_session(&registry, &mut &*pool, true).await?;
         prepared.insert(name);
     }
     drop(prepared);
-    Ok(pool.begin().await?)
+    Ok(pool.begin().await.map_err(DatabaseError::from)?)
 }

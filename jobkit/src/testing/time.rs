@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::session::Session;
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Call, interval, shift_times};
 
 /// Lets this much time pass for everything that waits in the database: what is due within it is due
@@ -18,7 +18,7 @@ use crate::store::{Call, interval, shift_times};
 /// # use jobkit::{Enqueue, Job, JobContext, job};
 /// # #[derive(serde::Serialize, serde::Deserialize)] #[job] struct Welcome { user: i64 }
 /// # impl Job for Welcome { async fn run(self, _: JobContext) -> jobkit::Result { Ok(()) } }
-/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), jobkit::Error> {
+/// # async fn f(mut tx: sqlx::PgTransaction<'_>) -> Result<(), Box<dyn std::error::Error>> {
 /// use jobkit::testing::{Drain, advance};
 ///
 /// let hour = Duration::from_secs(3600);
@@ -30,7 +30,7 @@ use crate::store::{Call, interval, shift_times};
 /// ```
 ///
 /// # Errors
-/// [`Error::Database`] and [`Error::Unreachable`].
-pub async fn advance(mut session: impl Session, time: Duration) -> Result<(), Error> {
+/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`].
+pub async fn advance(mut session: impl Session, time: Duration) -> Result<(), DatabaseError> {
     Ok(shift_times(interval(time)).call(&mut **session.connection().await?).await?)
 }

@@ -6,12 +6,12 @@ use super::declared::Declared;
 use super::settings::Settings;
 use super::some::some;
 use super::ticker;
-use crate::error::StartProblems;
+use crate::error::{AnnounceError, DatabaseError, StartProblems};
+use crate::limiter;
 use crate::policy::{Policy, Subscription};
 use crate::registry::Registry;
 use crate::schedule::Declaration;
-use crate::store::{self, Link, SchemaCheck};
-use crate::{Error, limiter};
+use crate::store::{self, Link};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
 /// worker does, without starting one: their queues, attempts, limits and keys.
@@ -25,18 +25,18 @@ use crate::{Error, limiter};
 /// It works through a transaction pooler.
 ///
 /// # Errors
-/// [`Error::Announce`] with all that is wrong with the jobs; [`Error::SchemaMissing`],
-/// [`Error::SchemaOlder`] and [`Error::SchemaNewer`] when the schema does not fit;
-/// [`Error::ReadOnly`]; [`Error::Unreachable`]; [`Error::Database`].
-pub async fn announce(pool: &PgPool) -> Result<(), Error> {
+/// [`AnnounceError::Problems`] with all that is wrong with the jobs; otherwise
+/// [`AnnounceError::Database`], of any kind: [`DatabaseError::Schema`] when the schema does not
+/// fit.
+pub async fn announce(pool: &PgPool) -> Result<(), AnnounceError> {
     let registry = Registry::linked();
     let problems = registry.declared_problems();
     if !problems.is_empty() {
-        return Err(Error::Announce(StartProblems(problems)));
+        return Err(AnnounceError::Problems(StartProblems(problems)));
     }
     let deadlines = Settings::default().deadlines();
     let mut link = Link::new("announce", pool.clone(), deadlines).of_operator();
-    link.call(&SchemaCheck).await??;
+    link.check_schema().await?;
     tell(&mut link, &registry.announcements()).await?;
     subscriptions(&mut link, &registry.subscriptions()).await?;
     link.close().await;
@@ -44,7 +44,7 @@ pub async fn announce(pool: &PgPool) -> Result<(), Error> {
 }
 
 /// Tells the database of these kinds, with their limits.
-pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Error> {
+pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), DatabaseError> {
     let changed = ticker::insist(link, &store::announce_limits(policies)).await?;
     let changed = changed.into_iter().filter_map(|(group, old, new)| Some((group, old?, new)));
     let (first, more) = some(changed);
@@ -62,7 +62,10 @@ pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), Err
 }
 
 /// Tells the database of the topics of these kinds, which it knows by now.
-pub(super) async fn subscriptions(link: &mut Link, said: &[Subscription]) -> Result<(), Error> {
+pub(super) async fn subscriptions(
+    link: &mut Link,
+    said: &[Subscription],
+) -> Result<(), DatabaseError> {
     if said.is_empty() {
         return Ok(());
     }
@@ -111,7 +114,7 @@ pub(super) fn limiter_problems(
 pub(super) async fn limiters(
     link: &mut Link,
     limiters: &[limiter::Declaration],
-) -> Result<(), Error> {
+) -> Result<(), DatabaseError> {
     if limiters.is_empty() {
         return Ok(());
     }
@@ -130,13 +133,13 @@ pub(super) async fn queues_and_topics(
     link: &mut Link,
     bounds: &[(String, u32)],
     said: &[Subscription],
-) -> Result<(), Error> {
+) -> Result<(), DatabaseError> {
     announce_bounds(link, bounds).await?;
     subscriptions(link, said).await
 }
 
 /// Tells the database how many jobs may wait in queues, as code says.
-async fn announce_bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), Error> {
+async fn announce_bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), DatabaseError> {
     if bounds.is_empty() {
         return Ok(());
     }

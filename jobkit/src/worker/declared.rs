@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::ticker;
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::migrate::checksum;
 use crate::schedule::Times;
 use crate::store::{Link, NewSchedule, clock, declaration, declare_schedules, schedules_of_others};
@@ -29,7 +29,7 @@ impl Declared {
     }
 
     /// Tells the database.
-    pub(super) async fn tell(&mut self, link: &mut Link) -> Result<(), Error> {
+    pub(super) async fn tell(&mut self, link: &mut Link) -> Result<(), DatabaseError> {
         if self.schedules.is_empty() {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl Declared {
     }
 
     /// Tells it again, where a schedule is as another binary says.
-    pub(crate) async fn tell_again(&mut self, link: &mut Link) -> Result<(), Error> {
+    pub(crate) async fn tell_again(&mut self, link: &mut Link) -> Result<(), DatabaseError> {
         let Some(number) = self.number else { return Ok(()) };
         let names: Vec<&str> = self.schedules.iter().map(|(_, it)| &*it.name).collect();
         if link.call(&schedules_of_others(&names, number)).await? {
@@ -48,7 +48,7 @@ impl Declared {
         Ok(())
     }
 
-    async fn declare(&mut self, link: &mut Link, number: i64) -> Result<(), Error> {
+    async fn declare(&mut self, link: &mut Link, number: i64) -> Result<(), DatabaseError> {
         let now = ticker::insist(link, &clock()).await?;
         for (times, schedule) in &mut self.schedules {
             schedule.next_at = times.next_after(now).map(|next| next.to_rfc3339());

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::lock::Lock;
 
 /// How a write of outcomes fails; for
@@ -27,8 +27,8 @@ impl Faults {
     /// Makes the call, unless it is to fail.
     pub(crate) async fn of<T>(
         &self,
-        call: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Error> {
+        call: impl Future<Output = Result<T, DatabaseError>>,
+    ) -> Result<T, DatabaseError> {
         let fault = self.0.lock().take();
         match fault {
             None => return call.await,
@@ -36,6 +36,6 @@ impl Faults {
             Some(SettleFault::Unanswered) => drop(call.await?),
         }
         let cut = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "cut off by the test");
-        Err(Error::Unreachable(sqlx::Error::Io(cut)))
+        Err(DatabaseError::Unreachable(sqlx::Error::Io(cut)))
     }
 }

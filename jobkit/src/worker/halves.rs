@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::some::some;
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Call, Link, stick};
 
 /// What is stuck of the jobs of a transition: the server refuses each of them alone.
-pub(crate) type Stuck = Vec<(i64, Error)>;
+pub(crate) type Stuck = Vec<(i64, DatabaseError)>;
 
 /// Does with each of these jobs what was refused for all of them, in halves and halves of those:
 /// one that cannot be holds back no other. Counts what was done, and says what is left.
@@ -19,7 +19,7 @@ pub(crate) async fn by_halves<'a, C: Call<Answer = i32>>(
     jobs: &'a [i64],
     done: &mut i32,
     call: impl Fn(&'a [i64]) -> C,
-) -> Result<Stuck, Error> {
+) -> Result<Stuck, DatabaseError> {
     let (mut work, mut stuck) = (vec![jobs], Stuck::new());
     while let Some(some) = work.pop() {
         match (link.call(&call(some)).await, some) {

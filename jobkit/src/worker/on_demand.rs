@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::signals::Signals;
 use super::{Worker, WorkerHandle};
-use crate::Error;
+use crate::error::{DatabaseError, RunError, StartError};
 use crate::store::{Link, next_work};
 use crate::worker::shared::slots::Named;
 
@@ -54,7 +54,7 @@ impl Worker {
     /// ```no_run
     /// # use std::time::Duration;
     /// # use jobkit::Worker;
-    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::Error> {
+    /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::RunError> {
     /// Worker::on_demand(move || Worker::new(pool.clone()).queue("mail", 5))
     ///     .idle_after(Duration::from_secs(30))
     ///     .run_until_signal()
@@ -92,19 +92,19 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// announced.
     ///
     /// # Errors
-    /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]
-    /// for the times; [`Error::Signals`] when signals cannot be heard.
-    pub async fn run_until_signal(self) -> Result<(), Error> {
-        let mut signals = Signals::listen(log).map_err(Error::Signals)?;
+    /// [`RunError::Start`], as [`Worker::start`], but once it has worked none that may pass;
+    /// [`RunError::Invalid`] for the times; [`RunError::Signals`] when signals cannot be heard.
+    pub async fn run_until_signal(self) -> Result<(), RunError> {
+        let mut signals = Signals::listen(log).map_err(RunError::Signals)?;
         self.run_until(async move { signals.next().await }).await
     }
 
     /// The same, until `stop` completes.
     ///
     /// # Errors
-    /// As those of [`Worker::start`], but once it has worked none that may pass; [`Error::Range`]
-    /// for the times.
-    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
+    /// [`RunError::Start`], as [`Worker::start`], but once it has worked none that may pass;
+    /// [`RunError::Invalid`] for the times.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), RunError> {
         for (what, time) in
             [("seconds of idleness", self.idle_after), ("seconds between looks", self.look_every)]
         {
@@ -155,7 +155,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     }
 
     /// Until there is something to do: the worker that does it.
-    async fn rest(&self) -> Result<WorkerHandle, Error> {
+    async fn rest(&self) -> Result<WorkerHandle, StartError> {
         loop {
             let next = match self.next_work().await {
                 Ok(next) => next,
@@ -179,7 +179,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     }
 
     /// How long until there is something to do; `None`: nobody knows of anything.
-    async fn next_work(&self) -> Result<Option<Duration>, Error> {
+    async fn next_work(&self) -> Result<Option<Duration>, DatabaseError> {
         let worker = (self.build)();
         let names = || worker.queues.iter().flat_map(|pool| &pool.names);
         let queues: Vec<_> = names().map(|named| &*named.name).collect();
@@ -196,10 +196,11 @@ fn log(_number: u32) {
 }
 
 /// Whether a start that failed may go well later without anybody's mending it.
-fn may_pass(error: &Error) -> bool {
+fn may_pass(error: &StartError) -> bool {
+    use DatabaseError as E;
     match error {
-        Error::Unreachable(_) | Error::Deadline(_) | Error::ReadOnly => true,
-        Error::Database(_) => !error.is_final(),
+        StartError::Database(E::Unreachable(_) | E::Deadline(_) | E::ReadOnly) => true,
+        StartError::Database(error @ E::Failed(_)) => !error.is_final(),
         _ => false,
     }
 }

@@ -6,8 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Worker;
 use super::start::check;
-use crate::Error;
-use crate::error::StartProblems;
+use crate::error::{StartError, StartProblems};
 use crate::registry::Registry;
 use crate::store::{Link, scheduled_payloads, stored_payloads};
 use crate::version::split;
@@ -34,7 +33,7 @@ pub struct Preflight {
 type Findings = BTreeMap<(String, String), Vec<String>>;
 
 /// Reads a sample.
-pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
+pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, StartError> {
     let linked;
     let registry = match &worker.registry {
         Some(registry) => registry,
@@ -82,7 +81,7 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, Error> {
     if findings.is_empty() {
         return Ok(report);
     }
-    Err(Error::Preflight(StartProblems(findings.into_iter().map(sentence).collect())))
+    Err(StartError::Unreadable(StartProblems(findings.into_iter().map(sentence).collect())))
 }
 
 /// What is wrong with a payload, unless it is left alone.

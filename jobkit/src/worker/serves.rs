@@ -64,7 +64,7 @@ impl Worker {
     }
 
     /// Bounds the backlog of a queue, whoever serves it: once this many of its jobs wait (1 to
-    /// 1,000,000), enqueues to it fail with [`Error::QueueFull`](crate::Error::QueueFull) until a
+    /// 1,000,000), enqueues to it fail with [`QueueFull`](crate::error::QueueFull) until a
     /// tenth of them is gone. Workers check once a second, so a few more may get in; nothing that
     /// was stored is dropped.
     ///

@@ -28,18 +28,15 @@ use super::shared::running::Running;
 use super::shared::slots::{Served, Slots, listed};
 use super::shared::wake::Wake;
 use super::{announce, counters, links, queues};
-use crate::Error;
 use crate::around::Layers;
-use crate::error::StartProblems;
+use crate::error::{DatabaseError, StartError, StartProblems};
 use crate::hooks::{Event, Hooks};
 use crate::lock::Lock;
 use crate::registry::Registry;
 use crate::reports::Reports;
 use crate::schedule::ZoneRules;
 use crate::states::States;
-use crate::store::{
-    self, Link, Says, SchemaCheck, Settlement, Source, Turns, hidden_tables, interval,
-};
+use crate::store::{self, Link, Says, Settlement, Source, Turns, hidden_tables, interval};
 
 /// What the services share; each gets only the parts it needs.
 pub(super) struct Parts {
@@ -65,7 +62,7 @@ pub(super) struct Parts {
 }
 
 /// Checks, registers, wires and spawns.
-pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
+pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     let registry = worker.registry.unwrap_or_else(Registry::linked);
     let mut problems = worker.problems;
     problems.extend(worker.settings.problems());
@@ -81,7 +78,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
         Err(error) => problems.push(error.to_string()),
     }
     if !problems.is_empty() {
-        return Err(Error::Start(StartProblems(problems)));
+        return Err(StartError::Problems(StartProblems(problems)));
     }
     warn(&mut link, &worker.queues).await?;
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
@@ -118,12 +115,12 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, Error> {
 
 /// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
 /// in them.
-pub(super) async fn check(link: &mut Link) -> Result<(), Error> {
+pub(super) async fn check(link: &mut Link) -> Result<(), StartError> {
     link.require_own_session().await?;
-    link.call(&SchemaCheck).await??;
+    link.check_schema().await?;
     match &*link.call(&hidden_tables()).await? {
         [] => Ok(()),
-        tables => Err(Error::RowSecurity { tables: tables.join(", ") }),
+        tables => Err(StartError::RowSecurity { tables: tables.join(", ") }),
     }
 }
 
@@ -134,7 +131,7 @@ async fn register(
     served: &[Served],
     kinds: &[String],
     says: &Says,
-) -> Result<(i64, Instant), Error> {
+) -> Result<(i64, Instant), DatabaseError> {
     let (worker, sent) = (fastrand::i64(1..), Instant::now());
     let lease = interval(settings.lease);
     let call = store::register(worker, &settings.name, kinds, lease, &listed(served), says);
@@ -148,7 +145,7 @@ impl Parts {
         registry: Registry,
         states: States,
         layers: Layers,
-    ) -> Result<WorkerHandle, Error> {
+    ) -> Result<WorkerHandle, StartError> {
         let (outcomes, settled) = mpsc::unbounded_channel();
         let execution = Arc::new(Execution {
             registry: Arc::new(registry),
@@ -164,7 +161,7 @@ impl Parts {
             cancel_grace: self.settings.cancel_grace(),
         });
         let beating = self.heartbeat().spawn(self.stops.heartbeat.clone());
-        let heartbeat = beating.map_err(|error| Error::Unreachable(error.into()))?;
+        let heartbeat = beating.map_err(|error| DatabaseError::Unreachable(error.into()))?;
         let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
         let waiting = tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);

@@ -3,7 +3,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Call, Link};
 
 /// A background duty: one step, then a rest. All duties have this shape, and none knows another.
@@ -15,7 +15,7 @@ pub(crate) trait Duty: Send {
     const INTERRUPTIBLE: bool = false;
 
     /// Does one round and says how long to rest.
-    fn step(&mut self) -> impl Future<Output = Result<Duration, Error>> + Send;
+    fn step(&mut self) -> impl Future<Output = Result<Duration, DatabaseError>> + Send;
 
     /// Rests after a step that did not fail; a duty that somebody calls may do so for less.
     fn rest(&mut self, rest: Duration) -> impl Future<Output = ()> + Send {
@@ -58,7 +58,7 @@ pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
 
 /// Makes a call up to five times: another worker may be doing the same right now, or somebody hold
 /// the table.
-pub(crate) async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, Error> {
+pub(crate) async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, DatabaseError> {
     let mut tries = 0;
     loop {
         match link.call(call).await {

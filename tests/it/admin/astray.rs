@@ -1,8 +1,8 @@
 //! What is redacted lies where `#[job]` says, or the payload is refused or hidden as a whole.
 
 use jobkit::admin::jobs::JobQuery;
-use jobkit::enqueue::Statement;
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, Registration, job};
+use jobkit::enqueue::{EnqueueError, Statement};
+use jobkit::{Admin, Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -66,14 +66,15 @@ fn renamed() -> Option<Renamed> {
 #[tokio::test]
 async fn a_path_that_leads_nowhere_is_refused_by_the_enqueue() {
     let lab = Lab::new().await;
-    let refused = |error: Error, of: &str, at: &str| {
+    let refused = |error: EnqueueError, of: &str, at: &str| {
         let text = error.to_string();
         assert!(
             text.contains(&format!("`{at}` leads nowhere")) && !text.contains("4711"),
             "{text}"
         );
         assert!(
-            matches!(&error, Error::Misplaced { kind, path, .. } if *kind == of && path == at),
+            matches!(&error, EnqueueError::Misplaced { kind, path, .. }
+                if *kind == of && path == at),
             "{error:?}"
         );
     };

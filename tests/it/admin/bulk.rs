@@ -1,9 +1,11 @@
 //! Transitions of all jobs that match, carried out without a worker.
 
 use chrono::{TimeDelta, Utc};
+use jobkit::Enqueue;
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::{BulkAction, Operation};
-use jobkit::{Enqueue, Error};
+use jobkit::error::InvalidValue;
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::Noop;
@@ -142,14 +144,14 @@ async fn a_filter_that_cannot_fit_anything_is_an_error() {
     odd[4].tag = Some(long);
     for query in odd {
         let error = desk.try_all(&BulkAction::Cancel(query.clone())).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
         let error = desk.try_all(&BulkAction::Reschedule(query, None)).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
     }
     let mut nul = query("key:a");
     nul.key = Some("a\0".to_owned());
     let error = desk.try_all(&BulkAction::Discard(nul)).await.unwrap_err();
-    assert!(matches!(error, Error::Nul { .. }), "{error}");
+    assert!(matches!(error, AdminError::Invalid(InvalidValue::Nul { .. })), "{error}");
     assert_eq!(desk.place(job).await, "ready");
 }
 

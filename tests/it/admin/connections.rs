@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use jobkit::admin::AdminError;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, Error, JobId};
+use jobkit::error::{DatabaseError, SchemaError};
+use jobkit::{Admin, JobId};
 use jobkit_tests::{Lab, Network, Proxy, wait};
 use sqlx::postgres::PgPoolOptions;
 use tokio::time::timeout;
@@ -96,7 +98,10 @@ async fn a_call_that_fails_takes_its_connection_along() {
     let first = sessions(&desk.lab).await;
     desk.lab.run("alter table jobkit.operations rename to other").await;
     let failed = desk.admin.operations(None, 10).await;
-    assert!(matches!(failed, Err(Error::SchemaMissing)), "{failed:?}");
+    assert!(
+        matches!(failed, Err(AdminError::Database(DatabaseError::Schema(SchemaError::Missing)))),
+        "{failed:?}"
+    );
     desk.lab.run("alter table jobkit.other rename to operations").await;
     let gone = format!("not exists (select from pg_stat_activity where pid = {})", first[0]);
     desk.lab.until(&gone).await;
@@ -125,7 +130,10 @@ async fn a_network_that_breaks_fails_what_is_under_way_and_nothing_later() {
     let admin = Admin::new(&pool);
     admin.groups().await.unwrap();
     proxy.set(Network::Breaks);
-    assert!(matches!(admin.groups().await, Err(Error::Unreachable(_))));
+    assert!(matches!(
+        admin.groups().await,
+        Err(AdminError::Database(DatabaseError::Unreachable(_)))
+    ));
     proxy.set(Network::Passes);
     admin.groups().await.unwrap();
     // Nothing comes back of what is kept, and of what is opened instead.
@@ -134,7 +142,10 @@ async fn a_network_that_breaks_fails_what_is_under_way_and_nothing_later() {
     let call = tokio::spawn(async move { ask.groups().await });
     assert!(timeout(Duration::from_millis(300), admin.groups()).await.is_err());
     proxy.set(Network::Breaks);
-    assert!(matches!(call.await.unwrap(), Err(Error::Unreachable(_))));
+    assert!(matches!(
+        call.await.unwrap(),
+        Err(AdminError::Database(DatabaseError::Unreachable(_)))
+    ));
     proxy.set(Network::Passes);
     admin.groups().await.unwrap();
 }
@@ -183,7 +194,10 @@ async fn where_nothing_can_be_written_there_is_something_to_see() {
         desk.admin.pause("default", "ada", "").await.map(drop),
         desk.admin.limit_group("pay", Some(2)).await.map(drop),
     ] {
-        assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+        assert!(
+            matches!(refused, Err(AdminError::Database(DatabaseError::ReadOnly))),
+            "{refused:?}"
+        );
     }
     desk.lab.run(&format!("{reads} = off")).await;
     desk.hang_up().await;

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use jobkit::admin::Count;
+use jobkit::JobId;
 use jobkit::admin::audit::{AuditEntry, AuditFilter};
 use jobkit::admin::dead_letters::{
     DeadLetter, DeadLetterDiscarded, DeadLetterFilter, DeadLetterId, DeadLetterState, DeadReason,
 };
 use jobkit::admin::operations::BulkAction;
 use jobkit::admin::overview::Attention;
-use jobkit::{Error, JobId};
+use jobkit::admin::{AdminError, Count};
+use jobkit::error::InvalidValue;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
@@ -162,16 +163,19 @@ async fn a_filter_that_cannot_fit_anything_is_an_error() {
     let long = "x".repeat(129);
     for filter in [all().kind(""), all().queue(&*long), all().tag(""), all().key("x".repeat(513))] {
         let error = desk.admin.dead_letters(&filter, None, 1).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
         let error = desk.admin.count_dead_letters(&filter).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
         let error = desk.try_all(&BulkAction::Replay(filter.clone())).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
         let error = desk.try_all(&BulkAction::DiscardDeadLetters(filter)).await.unwrap_err();
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
     }
     let error = desk.admin.dead_letters(&all().key("a\0"), None, 1).await.unwrap_err();
-    assert!(matches!(error, Error::Nul { what: "dead-letter key" }), "{error}");
+    assert!(
+        matches!(error, AdminError::Invalid(InvalidValue::Nul { what: "dead-letter key" })),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -285,7 +289,13 @@ async fn a_cause_can_be_noted_and_muted() {
         desk.admin.note_cause("f1", &"a".repeat(4097)).await.unwrap_err(),
         desk.admin.mute_cause("f1", Duration::ZERO).await.unwrap_err(),
     ] {
-        assert!(matches!(refused, Error::Length { .. } | Error::Range { .. }), "{refused:?}");
+        assert!(
+            matches!(
+                refused,
+                AdminError::Invalid(InvalidValue::Length { .. } | InvalidValue::Range { .. })
+            ),
+            "{refused:?}"
+        );
     }
 }
 
@@ -361,7 +371,7 @@ async fn many_are_discarded_but_never_what_is_replayed_or_in_other_hands() {
     let replaying = all().state(DeadLetterState::Replaying);
     let error = BulkAction::DiscardDeadLetters(replaying.clone());
     let error = desk.try_all(&error).await.unwrap_err();
-    assert!(matches!(error, Error::Replaying), "{error}");
+    assert!(matches!(error, AdminError::Replaying), "{error}");
     let everything = BulkAction::DiscardDeadLetters(all());
     let alice = desk.admin.acting_as("alice");
     let begun = alice.begin_operation(&everything, "they are old", "once").await.unwrap();

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use jobkit::admin::AdminError;
 use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::admin::explain::{Explanation, Reason};
+use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Error, JobId};
+use jobkit::{Enqueue, JobId};
 use jobkit_tests::wait;
 
 use super::kit::{Desk, WORKER};
@@ -332,6 +334,12 @@ async fn what_holds_back_its_kind_or_its_queue() {
         admin.limit_running(&kind, Some(0)).await.unwrap_err(),
         admin.pause_scope(&Scope::Kind(String::new()), "").await.unwrap_err(),
     ] {
-        assert!(matches!(refused, Error::Length { .. } | Error::Range { .. }), "{refused:?}");
+        assert!(
+            matches!(
+                refused,
+                AdminError::Invalid(InvalidValue::Length { .. } | InvalidValue::Range { .. })
+            ),
+            "{refused:?}"
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! One job at a time: cancel, discard and reschedule, wherever it is.
 
 use chrono::{TimeDelta, Utc};
+use jobkit::JobId;
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
-use jobkit::{Error, JobId};
+use jobkit::error::InvalidValue;
 use jobkit_tests::wait;
 use std::time::Duration;
 
@@ -68,7 +70,10 @@ async fn a_waiting_job_is_discarded_for_a_reason_wherever_it_waits() {
     for place in WAITING {
         let (job, next) = scene(&desk, place).await;
         let refused = desk.admin.discard(job, "no\0").await;
-        assert!(matches!(refused, Err(jobkit::Error::Nul { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(AdminError::Invalid(InvalidValue::Nul { .. }))),
+            "{refused:?}"
+        );
         let discarded = desk.admin.discard(job, "no such ü").await.unwrap();
         assert_eq!(discarded, Cancelled::Now, "{place:?}");
         assert_eq!(desk.place(job).await, "discard: no such ü", "{place:?}");
@@ -98,7 +103,7 @@ async fn a_waiting_job_is_rescheduled_wherever_it_waits() {
         }
     }
     let never = desk.admin.reschedule(JobId(1), Some(chrono::DateTime::<Utc>::MAX_UTC)).await;
-    assert!(matches!(never, Err(jobkit::Error::Range { .. })), "{never:?}");
+    assert!(matches!(never, Err(AdminError::Invalid(InvalidValue::Range { .. }))), "{never:?}");
 }
 
 #[tokio::test]
@@ -175,7 +180,7 @@ async fn a_job_in_the_hands_of_another_session_is_waited_for_a_moment() {
         let hold = format!("begin; select from jobkit.{place} where job_id = {job} for update");
         other.run(&hold).await.unwrap();
         let error = desk.admin.reschedule(job, None).await.unwrap_err();
-        assert!(matches!(error, Error::Busy), "{error}");
+        assert!(matches!(error, AdminError::Busy), "{error}");
         assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::Requested);
         other.run("rollback").await.unwrap();
         let left = desk.admin.reschedule(job, None).await.unwrap();

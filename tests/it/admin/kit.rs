@@ -4,12 +4,13 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::JobSummary;
 use jobkit::admin::jobs::State;
 use jobkit::admin::operations::{BulkAction, Operation};
 use jobkit::admin::semaphores::Limited;
+use jobkit::job;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, WorkerHandle};
-use jobkit::{Error, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -121,7 +122,7 @@ impl Desk {
         self.try_all(action).await.unwrap()
     }
 
-    pub(super) async fn try_all(&self, action: &BulkAction) -> Result<Operation, Error> {
+    pub(super) async fn try_all(&self, action: &BulkAction) -> Result<Operation, AdminError> {
         let key = format!("all {:x}", fastrand::u64(..));
         let id = self.admin.begin_operation(action, "", &key).await?.id;
         Ok(self.admin.carry_out(id).await?.expect("it was begun"))

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
-use jobkit::admin::Count;
 use jobkit::admin::jobs::{Ended, JobCursor, JobPage, JobQuery, Listing, State};
-use jobkit::{Enqueue, Error, JobId};
+use jobkit::admin::{AdminError, Count};
+use jobkit::error::InvalidValue;
+use jobkit::{Enqueue, JobId};
 use jobkit_tests::Lab;
 
 use super::kit::{Desk, WORKER};
@@ -151,7 +152,10 @@ async fn every_word_narrows_the_list() {
         assert_eq!(s.desk.listed(&words).await, expected, "{words}");
     }
     let odd = JobQuery { kind: Some("a\0b".to_owned()), ..JobQuery::default() };
-    assert!(matches!(s.desk.admin.jobs(&odd, None, 1).await, Err(Error::Nul { what: "kind" })));
+    assert!(matches!(
+        s.desk.admin.jobs(&odd, None, 1).await,
+        Err(AdminError::Invalid(InvalidValue::Nul { what: "kind" }))
+    ));
 }
 
 #[tokio::test]

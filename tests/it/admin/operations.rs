@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use jobkit::admin::Count;
+use jobkit::JobId;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use jobkit::admin::jobs::{JobQuery, State};
 use jobkit::admin::operations::{BulkAction, Operation, OperationState, Selected};
-use jobkit::{Error, JobId};
+use jobkit::admin::{AdminError, Count};
+use jobkit::error::InvalidValue;
 
 use super::kit::{Desk, HOUR};
 
@@ -154,7 +155,7 @@ async fn dead_letters_are_replayed_discarded_and_purged() {
     let begun = desk.begin(&purge, "purge again").await;
     assert_eq!(desk.finish(begun.id, 500).await.done, 0);
     let replaying = BulkAction::DiscardDeadLetters(some.state(DeadLetterState::Replaying));
-    assert!(matches!(desk.admin.preview(&replaying).await, Err(Error::Replaying)));
+    assert!(matches!(desk.admin.preview(&replaying).await, Err(AdminError::Replaying)));
 }
 
 #[tokio::test]
@@ -193,7 +194,10 @@ async fn one_key_begins_one_operation() {
     assert_eq!((again.id, &*again.verb), (ids[0], "cancel"));
     assert_eq!(desk.lab.count("jobkit.audit where action = 'begin'").await, 1);
     let bad = desk.admin.begin_operation(&action, "", "").await;
-    assert!(matches!(bad, Err(Error::Length { what: "idempotency key", .. })));
+    assert!(matches!(
+        bad,
+        Err(AdminError::Invalid(InvalidValue::Length { what: "idempotency key", .. }))
+    ));
     let listed = desk.admin.operations(None, 10).await.unwrap();
     assert_eq!(listed.len(), 1);
     assert!(desk.admin.operations(Some(ids[0]), 10).await.unwrap().is_empty());

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use jobkit::Enqueue;
+use jobkit::admin::AdminError;
 use jobkit::admin::jobs::State;
-use jobkit::{Enqueue, Error};
+use jobkit::error::InvalidValue;
 use jobkit_tests::wait;
 
 use super::kit::Desk;
@@ -57,15 +59,19 @@ async fn a_queue_without_a_fitting_name_is_refused() {
     let desk = Desk::new().await;
     let long = "x".repeat(129);
     for (queue, bytes) in [("", 0), (&*long, 129)] {
-        let refused = |error: Error| match error {
-            Error::Length { what: "queue", bytes: found, limit: 128 } => assert_eq!(found, bytes),
+        let refused = |error: AdminError| match error {
+            AdminError::Invalid(InvalidValue::Length {
+                what: "queue",
+                bytes: found,
+                limit: 128,
+            }) => assert_eq!(found, bytes),
             other => panic!("{other}"),
         };
         refused(desk.admin.pause(queue, "", "").await.unwrap_err());
         refused(desk.admin.resume(queue).await.unwrap_err());
     }
     let error = desk.admin.pause("a\0b", "", "").await.unwrap_err();
-    assert!(matches!(error, Error::Nul { what: "queue" }), "{error}");
+    assert!(matches!(error, AdminError::Invalid(InvalidValue::Nul { what: "queue" })), "{error}");
     assert!(desk.admin.pause(&long[1..], "", "").await.unwrap());
 }
 

@@ -1,10 +1,12 @@
 //! Replays: of one dead letter, once; of many, page by page.
 
 use chrono::{TimeDelta, Utc};
+use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId, DeadLetterState, ReplayError};
 use jobkit::admin::jobs::State;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Admin, Enqueue, Error, Job, JobContext, JobId, Registration, job};
+use jobkit::error::{DatabaseError, InvalidValue};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, job};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -117,11 +119,19 @@ async fn a_payload_that_no_job_could_have_is_refused_and_nothing_changes() {
     }
     for attempts in [0, 1001] {
         let error = desk.admin.replay(id).attempts(attempts).await.unwrap_err();
-        assert!(matches!(error, ReplayError::Failed(Error::Range { .. })), "{error}");
+        assert!(
+            matches!(error, ReplayError::Failed(AdminError::Invalid(InvalidValue::Range { .. }))),
+            "{error}"
+        );
     }
     for queue in ["", "a\0", &*"x".repeat(129)] {
         let error = desk.admin.replay(id).queue(queue).await.unwrap_err();
-        let known = matches!(error, ReplayError::Failed(Error::Length { .. } | Error::Nul { .. }));
+        let known = matches!(
+            error,
+            ReplayError::Failed(AdminError::Invalid(
+                InvalidValue::Length { .. } | InvalidValue::Nul { .. }
+            ))
+        );
         assert!(known, "{error}");
     }
     let error = desk.admin.replay(DeadLetterId(0)).args(json!({})).await.unwrap_err();
@@ -140,7 +150,10 @@ async fn a_payload_of_a_kind_that_is_not_linked_is_taken_as_it_is() {
     let id = DeadLetterId(1);
     let large = json!("x".repeat(1024 * 1024 - 1000));
     let error = desk.admin.replay(id).args(large).await.unwrap_err();
-    assert!(matches!(error, ReplayError::Failed(Error::Length { .. })), "{error}");
+    assert!(
+        matches!(error, ReplayError::Failed(AdminError::Invalid(InvalidValue::Length { .. }))),
+        "{error}"
+    );
     let job = desk.admin.replay(id).args(json!([1])).await.unwrap();
     let key =
         format!("select concurrency_group || concurrency_key from jobkit.jobs where id = {job}");
@@ -187,9 +200,9 @@ async fn who_does_not_let_go_makes_it_busy() {
     let waiting = in_background(&desk.admin, id);
     until_waiting(&desk).await;
     let error = waiting.await.unwrap().unwrap_err();
-    assert!(matches!(error, ReplayError::Failed(Error::Busy)), "{error}");
+    assert!(matches!(error, ReplayError::Failed(AdminError::Busy)), "{error}");
     let error = desk.admin.discard_dead_letter(id).await.unwrap_err();
-    assert!(matches!(error, Error::Busy), "{error}");
+    assert!(matches!(error, AdminError::Busy), "{error}");
     let replayed = desk.all(&BulkAction::Replay(all())).await;
     assert_eq!((replayed.done, replayed.skipped), (0, 1));
     holder.run("rollback").await.unwrap();
@@ -203,7 +216,10 @@ async fn what_cannot_be_noted_is_not_done() {
     let (id, _) = desk.dead("a").await;
     desk.lab.run("alter table jobkit.audit add constraint nothing check (false)").await;
     let error = desk.admin.replay(id).await.unwrap_err();
-    assert!(matches!(error, ReplayError::Failed(Error::Database(_))), "{error}");
+    assert!(
+        matches!(error, ReplayError::Failed(AdminError::Database(DatabaseError::Failed(_)))),
+        "{error}"
+    );
     assert!(desk.try_all(&BulkAction::Replay(all())).await.is_err());
     assert!(desk.admin.discard_dead_letter(id).await.is_err());
     assert!(desk.try_all(&BulkAction::DiscardDeadLetters(all())).await.is_err());
@@ -272,7 +288,10 @@ async fn no_more_are_replayed_in_a_second_than_asked_for() {
     assert!(took >= TimeDelta::seconds(2), "{took}");
     for rate in [0, 1_000_001] {
         let error = desk.admin.begin_operation(&open, "", "again").per_second(rate).await;
-        assert!(matches!(error, Err(Error::Range { what: "rate", .. })), "{error:?}");
+        assert!(
+            matches!(error, Err(AdminError::Invalid(InvalidValue::Range { what: "rate", .. }))),
+            "{error:?}"
+        );
     }
 }
 

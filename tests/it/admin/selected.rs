@@ -1,10 +1,11 @@
 //! Operations on jobs and dead letters that were selected one by one.
 
-use jobkit::admin::Count;
+use jobkit::JobId;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::admin::jobs::State;
 use jobkit::admin::operations::{BulkAction, OperationState, Selected};
-use jobkit::{Error, JobId};
+use jobkit::admin::{AdminError, Count};
+use jobkit::error::InvalidValue;
 
 use super::kit::Desk;
 
@@ -124,7 +125,7 @@ async fn one_to_five_hundred_can_be_selected() {
         let jobs = (0..number).map(JobId).collect();
         let action = BulkAction::Selected(Selected::Cancel(jobs));
         let refused = desk.admin.begin_operation(&action, "", "k").await.unwrap_err();
-        assert!(matches!(refused, Error::Range { .. }), "{refused}");
+        assert!(matches!(refused, AdminError::Invalid(InvalidValue::Range { .. })), "{refused}");
     }
     let action = BulkAction::Selected(Selected::Cancel((0..500).map(JobId).collect()));
     assert_eq!(desk.begin(&action, "k").await.total, Some(0));

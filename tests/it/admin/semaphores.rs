@@ -1,7 +1,8 @@
 //! Limits of concurrency keys, and what is seen of them.
 
-use jobkit::Error;
+use jobkit::admin::AdminError;
 use jobkit::admin::semaphores::{Limited, Semaphore, SemaphoreFilter};
+use jobkit::error::InvalidValue;
 
 use super::kit::{Desk, WORKER};
 
@@ -82,9 +83,15 @@ async fn limits_and_names_out_of_range_are_refused() {
     let (admin, long) = (&desk.admin, "x".repeat(513));
     for limit in [1_000_001, u32::MAX] {
         let error = admin.limit_group("pay", Some(limit)).await.unwrap_err();
-        assert!(matches!(error, Error::Range { what: "limit", .. }), "{error}");
+        assert!(
+            matches!(error, AdminError::Invalid(InvalidValue::Range { what: "limit", .. })),
+            "{error}"
+        );
         let error = admin.limit_key("pay", "a", Some(limit)).await.unwrap_err();
-        assert!(matches!(error, Error::Range { what: "limit", .. }), "{error}");
+        assert!(
+            matches!(error, AdminError::Invalid(InvalidValue::Range { what: "limit", .. })),
+            "{error}"
+        );
     }
     let all = SemaphoreFilter::all();
     for error in [
@@ -95,13 +102,22 @@ async fn limits_and_names_out_of_range_are_refused() {
         admin.semaphores(&all.clone().group(&*long), None, 1).await.unwrap_err(),
         admin.semaphores(&all, Some((&*long, "")), 1).await.unwrap_err(),
     ] {
-        assert!(matches!(error, Error::Length { .. }), "{error}");
+        assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
     }
     let error = admin.limit_key("pay", "\0", Some(1)).await.unwrap_err();
-    assert!(matches!(error, Error::Nul { what: "concurrency key" }), "{error}");
+    assert!(
+        matches!(error, AdminError::Invalid(InvalidValue::Nul { what: "concurrency key" })),
+        "{error}"
+    );
     for size in [0, 501] {
         let error = admin.semaphores(&all, None, size).await.unwrap_err();
-        assert!(matches!(error, Error::Range { what: "size of the page", .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                AdminError::Invalid(InvalidValue::Range { what: "size of the page", .. })
+            ),
+            "{error}"
+        );
     }
 }
 

@@ -1,16 +1,21 @@
 //! What operators write for those who ask later has an end.
 
+use jobkit::Enqueue;
+use jobkit::admin::AdminError;
 use jobkit::admin::brakes::Scope;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::operations::BulkAction;
-use jobkit::{Enqueue, Error};
+use jobkit::error::InvalidValue;
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::Noop;
 
 /// Whether it was refused for this text.
-fn is_refused<T>(done: Result<T, Error>, text: &str) -> bool {
-    matches!(done, Err(Error::Length { what, bytes: 4097, limit: 4096 }) if what == text)
+fn is_refused<T>(done: Result<T, AdminError>, text: &str) -> bool {
+    let Err(AdminError::Invalid(InvalidValue::Length { what, bytes, limit })) = done else {
+        return false;
+    };
+    (what, bytes, limit) == (text, 4097, 4096)
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jobkit::error::StartError;
 use jobkit::testing::{Drain, Report};
 use jobkit_tests::Lab;
 use shop::Shop;
@@ -17,7 +18,7 @@ pub(crate) async fn open(partners: Partners) -> anyhow::Result<(Lab, Shop)> {
 }
 
 /// Runs what is ready, and what becomes so within the hour: retries.
-pub(crate) async fn drain(shop: &Shop) -> Result<Report, jobkit::Error> {
+pub(crate) async fn drain(shop: &Shop) -> Result<Report, StartError> {
     Drain::new().state(shop.clone()).over(Duration::from_secs(3600)).run(&shop.pool).await
 }
 

@@ -1,7 +1,7 @@
 //! The audit.
 
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
 mod entry;
@@ -39,13 +39,13 @@ impl Admin {
     /// [`Worker::keep_audit`](crate::Worker::keep_audit) says.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    /// [`AdminError::Invalid`] for the texts of the filter.
     pub async fn audit(
         &self,
         filter: &AuditFilter,
         after: Option<i64>,
         limit: u32,
-    ) -> Result<AuditPage, Error> {
+    ) -> Result<AuditPage, AdminError> {
         let AuditFilter { action, subject, name, .. } = filter;
         for (what, text) in [("action", action), ("subject", subject)] {
             text.as_ref().map_or(Ok(()), |text| limits::name(what, text, NAME_BYTES))?;

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
+use crate::error::InvalidValue;
 use crate::limits::{self, LIMIT, NAME_BYTES};
 use crate::store::sweep_all;
 
@@ -20,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Admin {
     /// What is paused, or has a limit or a rate: queues, kinds, everything. The first 500.
-    pub async fn brakes(&self) -> Result<Vec<Brake>, Error> {
+    pub async fn brakes(&self) -> Result<Vec<Brake>, AdminError> {
         self.ask(&statements::brakes()).await
     }
 
@@ -32,9 +33,9 @@ impl Admin {
     /// Returns whether it was not paused before.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the name and the reason. It gives up
-    /// ([`Error::Database`]) if claims in flight block it for two seconds.
-    pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, Error> {
+    /// [`AdminError::Invalid`] for the name and the reason. It gives up ([`AdminError::Database`])
+    /// when claims in flight hold it up for two seconds.
+    pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, AdminError> {
         check(scope)?;
         limits::reason(reason)?;
         let (word, name) = (scope.word(), scope.name());
@@ -49,7 +50,7 @@ impl Admin {
     /// # Errors
     /// As [`pause_scope`](Self::pause_scope). After an error it may be resumed while some blocked
     /// jobs still wait: call it again, or let a worker's periodic sweep find them.
-    pub async fn resume_scope(&self, scope: &Scope) -> Result<bool, Error> {
+    pub async fn resume_scope(&self, scope: &Scope) -> Result<bool, AdminError> {
         check(scope)?;
         let mut link = self.link();
         let resume = statements::resume_scope(scope.word(), scope.name(), self.actor());
@@ -66,13 +67,13 @@ impl Admin {
     /// taken back.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the name.
+    /// [`AdminError::Invalid`] for the name.
     pub async fn wait_until_idle(
         &self,
         scope: &Scope,
         within: Duration,
         mut progress: impl FnMut(u32),
-    ) -> Result<u32, Error> {
+    ) -> Result<u32, AdminError> {
         check(scope)?;
         let (began, mut last) = (Instant::now(), None);
         loop {
@@ -96,13 +97,13 @@ impl Admin {
     /// Returns the limit before.
     ///
     /// # Errors
-    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the name;
-    /// everything has no name ([`Error::Length`]). Otherwise as [`pause_scope`](Self::pause_scope).
+    /// [`AdminError::Invalid`] for the limit and the name; everything has no name. As
+    /// [`pause_scope`](Self::pause_scope) else.
     pub async fn limit_running(
         &self,
         scope: &Scope,
         limit: Option<u32>,
-    ) -> Result<Option<u32>, Error> {
+    ) -> Result<Option<u32>, AdminError> {
         limits::name("name", scope.name(), NAME_BYTES)?;
         let limit = limit.map(|limit| stored("limit", limit)).transpose()?;
         let set = statements::limit_running(scope.word(), scope.name(), limit, self.actor());
@@ -114,8 +115,9 @@ impl Admin {
     /// rate. Each attempt counts. Under a rate, no job is claimed ahead of a slot.
     ///
     /// # Errors
-    /// As [`limit_running`](Self::limit_running), with [`Error::Range`] for the parts of the rate.
-    pub async fn limit_rate(&self, scope: &Scope, rate: Option<Rate>) -> Result<(), Error> {
+    /// As [`limit_running`](Self::limit_running), with [`AdminError::Invalid`] for the parts of the
+    /// rate.
+    pub async fn limit_rate(&self, scope: &Scope, rate: Option<Rate>) -> Result<(), AdminError> {
         limits::name("name", scope.name(), NAME_BYTES)?;
         let (every, burst) = rate.map(super::rate::stored).transpose()?.unzip();
         let (word, name) = (scope.word(), scope.name());
@@ -125,15 +127,15 @@ impl Admin {
     }
 }
 
-fn check(scope: &Scope) -> Result<(), Error> {
+fn check(scope: &Scope) -> Result<(), InvalidValue> {
     match scope {
         Scope::All => Ok(()),
         Scope::Kind(name) | Scope::Queue(name) => limits::name("name", name, NAME_BYTES),
     }
 }
 
-/// A number in the database's type.
-fn stored(what: &'static str, number: u32) -> Result<i32, Error> {
+/// A number as the database has it.
+fn stored(what: &'static str, number: u32) -> Result<i32, AdminError> {
     limits::range(what, number, 1..=LIMIT, "1 to 1000000")?;
     Ok(i32::try_from(number).unwrap_or(i32::MAX))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::statements;
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
 use crate::limits::{self, LENGTHS, NAME_BYTES, REASON_BYTES};
 use crate::store::interval;
 
@@ -28,9 +28,9 @@ impl Admin {
     /// as well.
     ///
     /// # Errors
-    /// [`Error::Length`] (of the fingerprint, which has 1 to 128 bytes, and of the note, 4,096 at
-    /// most) and [`Error::Nul`].
-    pub async fn note_cause(&self, fingerprint: &str, note: &str) -> Result<(), Error> {
+    /// [`AdminError::Invalid`] for the fingerprint, which has 1 to 128 bytes, and for the note,
+    /// which has 4,096 at most.
+    pub async fn note_cause(&self, fingerprint: &str, note: &str) -> Result<(), AdminError> {
         limits::name("fingerprint", fingerprint, NAME_BYTES)?;
         limits::text("note", note, REASON_BYTES)?;
         let note = Some(note.trim()).filter(|note| !note.is_empty());
@@ -42,12 +42,12 @@ impl Admin {
     /// stay as they are. Returns when the mute ends.
     ///
     /// # Errors
-    /// [`Error::Range`] for the time; [`Error::Length`] and [`Error::Nul`] for the fingerprint.
+    /// [`AdminError::Invalid`] for the time and for the fingerprint.
     pub async fn mute_cause(
         &self,
         fingerprint: &str,
         time: Duration,
-    ) -> Result<DateTime<Utc>, Error> {
+    ) -> Result<DateTime<Utc>, AdminError> {
         limits::range("seconds of a mute", time.as_secs(), LENGTHS, "1 to 31622400")?;
         let until = self.mute(fingerprint, Some(time)).await?;
         Ok(until.unwrap_or_default())
@@ -56,8 +56,8 @@ impl Admin {
     /// Unmutes a cause at once.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the fingerprint.
-    pub async fn unmute_cause(&self, fingerprint: &str) -> Result<(), Error> {
+    /// [`AdminError::Invalid`] for the fingerprint.
+    pub async fn unmute_cause(&self, fingerprint: &str) -> Result<(), AdminError> {
         self.mute(fingerprint, None).await.map(drop)
     }
 
@@ -65,7 +65,7 @@ impl Admin {
         &self,
         fingerprint: &str,
         time: Option<Duration>,
-    ) -> Result<Option<DateTime<Utc>>, Error> {
+    ) -> Result<Option<DateTime<Utc>>, AdminError> {
         limits::name("fingerprint", fingerprint, NAME_BYTES)?;
         self.ask(&statements::mute_cause(fingerprint, time.map(interval), self.actor())).await
     }

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use self::statements::Criteria;
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::count::count;
 use crate::admin::{Admin, Count};
+use crate::error::InvalidValue;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
 mod cause;
@@ -98,7 +99,7 @@ impl DeadLetterFilter {
         self
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), InvalidValue> {
         let Criteria { kind, queue, key, fingerprint, tag, .. } = &self.criteria;
         let names = [("kind", kind), ("queue", queue), ("fingerprint", fingerprint), ("tag", tag)];
         for (what, name) in names {
@@ -133,13 +134,13 @@ impl Admin {
     /// appear once.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    /// [`AdminError::Invalid`] for the texts of the filter.
     pub async fn dead_letters(
         &self,
         filter: &DeadLetterFilter,
         after: Option<DeadLetterCursor>,
         limit: u32,
-    ) -> Result<DeadLetterPage, Error> {
+    ) -> Result<DeadLetterPage, AdminError> {
         filter.check()?;
         let limit = limit.clamp(1, 500).into();
         self.ask(&statements::dead_letters(&filter.criteria, after, limit)).await
@@ -149,7 +150,7 @@ impl Admin {
     ///
     /// # Errors
     /// As [`dead_letters`](Self::dead_letters).
-    pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, Error> {
+    pub async fn count_dead_letters(&self, filter: &DeadLetterFilter) -> Result<Count, AdminError> {
         filter.check()?;
         let (number, more) = self.ask(&statements::dead_letter_count(&filter.criteria)).await?;
         Ok(count(number.min(10_000), more))
@@ -159,14 +160,14 @@ impl Admin {
     /// numbers, ids, quotes and addresses. 1 to 100 groups (a `limit` outside of that is taken for
     /// the nearest end), the one that failed last first.
     ///
-    /// Up to 300 groups, all are looked at; beyond that, the groups of the newest 10,000 dead
-    /// letters and 300 others.
-    pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, Error> {
+    /// All groups are looked at while there are no more than 300 of them, and beyond that those of
+    /// the newest 10,000 dead letters and 300 others.
+    pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, AdminError> {
         self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with everything stored about it; `None` if there is none with this id.
-    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, Error> {
+    /// A dead letter with everything stored about it; `None` when there is none with this id.
+    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, AdminError> {
         Ok(self.ask(&statements::whole_dead_letters(&[id.0])).await?.pop())
     }
 
@@ -174,8 +175,11 @@ impl Admin {
     /// Missing ones are left out.
     ///
     /// # Errors
-    /// [`Error::Range`] for the number of ids.
-    pub async fn whole_dead_letters(&self, ids: &[DeadLetterId]) -> Result<Vec<DeadLetter>, Error> {
+    /// [`AdminError::Invalid`] for the number of ids.
+    pub async fn whole_dead_letters(
+        &self,
+        ids: &[DeadLetterId],
+    ) -> Result<Vec<DeadLetter>, AdminError> {
         limits::range("number of ids", ids.len(), 1..=500, "1 to 500")?;
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         self.ask(&statements::whole_dead_letters(&ids)).await
@@ -185,13 +189,13 @@ impl Admin {
     /// keeps its kind, key, cycles, error and payload.
     ///
     /// # Errors
-    /// [`Error::Busy`] if an open transaction has held it for a second.
+    /// [`AdminError::Busy`] when somebody's open transaction has had it in hand for a second.
     pub async fn discard_dead_letter(
         &self,
         id: DeadLetterId,
-    ) -> Result<DeadLetterDiscarded, Error> {
+    ) -> Result<DeadLetterDiscarded, AdminError> {
         let discard = statements::discard_dead_letter(id.0, self.actor());
-        let outcome = self.ask(&discard).await.map_err(Error::or_busy)?;
+        let outcome = self.ask(&discard).await.map_err(AdminError::or_busy)?;
         Ok(match &*outcome {
             "discard" => DeadLetterDiscarded::Now,
             "replaying" => DeadLetterDiscarded::Replaying,

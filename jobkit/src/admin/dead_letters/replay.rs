@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::dead_letter::{DeadLetter, DeadLetterId};
 use super::statements::{self, Overrides};
+use crate::JobId;
 use crate::admin::encryption::sealed;
-use crate::admin::{Admin, refusal};
+use crate::admin::{Admin, AdminError, refusal};
 use crate::enqueue::draft;
+use crate::error::DatabaseError;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES};
 use crate::registry::{Known, Registry};
 use crate::version::versioned;
-use crate::{Error, JobId};
 
 /// Why a dead letter was not replayed. Nothing has changed then.
 #[derive(Debug, thiserror::Error)]
@@ -35,19 +36,28 @@ pub enum ReplayError {
     /// The new payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else: [`Error::Busy`] if an open transaction has held the dead letter for a second;
-    /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the overrides; otherwise the
-    /// errors of every method of [`Admin`].
+    /// Anything else. [`AdminError::Busy`] when somebody's open transaction has had the dead letter
+    /// in hand for a second; [`AdminError::Invalid`] and [`AdminError::Encrypt`] for what the job
+    /// should have instead; otherwise as all of [`Admin`].
     #[error(transparent)]
-    Failed(#[from] Error),
+    Failed(AdminError),
+}
+
+impl<E> From<E> for ReplayError
+where
+    AdminError: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl ReplayError {
-    /// The error for an answer of the function.
-    fn of(error: Error) -> Self {
+    /// The error that an answer of the function is.
+    fn of(error: DatabaseError) -> Self {
         match error.code().as_deref() {
             Some("JK008" | "JK010") => Self::Undecodable(refusal(&error)),
-            _ => Self::Failed(error.or_busy()),
+            _ => Self::Failed(AdminError::from(error).or_busy()),
         }
     }
 }

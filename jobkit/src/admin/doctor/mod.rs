@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use self::statements::{InspectSchema, Upkeep};
+use crate::admin::AdminError;
 use crate::admin::overview::{Acknowledged, Attention};
 use crate::admin::{Admin, Severity};
+use crate::error::{DatabaseError, MigrateError, SchemaError};
+use crate::migrate;
 use crate::schedule::ZoneRules;
 use crate::store::Link;
-use crate::{Error, migrate};
 
 mod diagnosis;
 mod indexes;
@@ -47,8 +49,8 @@ impl Admin {
     /// bounded.
     ///
     /// # Errors
-    /// A problem with the schema is a finding, not an error.
-    pub async fn doctor(&self) -> Result<Diagnosis, Error> {
+    /// What is wrong with the schema is a finding, not an error.
+    pub async fn doctor(&self) -> Result<Diagnosis, AdminError> {
         let mut link = self.link().unchecked();
         let mut diagnosis = Diagnosis {
             schema: 0,
@@ -61,11 +63,7 @@ impl Admin {
         match link.call(&InspectSchema).await? {
             Ok(version) => diagnosis.schema = version,
             Err(error) => {
-                diagnosis.schema = match error {
-                    Error::SchemaOlder { found, .. } | Error::SchemaNewer { found, .. } => found,
-                    Error::SchemaEdited { .. } => migrate::VERSION,
-                    _ => 0,
-                };
+                diagnosis.schema = found(&error);
                 diagnosis.findings.push(no_schema(&error));
                 link.close().await;
                 return Ok(diagnosis);
@@ -97,36 +95,36 @@ impl Admin {
     /// most. Returns one finding for each kind of violation; there should never be any.
     ///
     /// # Errors
-    /// [`Error::Deadline`] only after a minute.
-    pub async fn violations(&self) -> Result<Vec<Finding>, Error> {
+    /// [`DatabaseError::Deadline`] only after a minute.
+    pub async fn violations(&self) -> Result<Vec<Finding>, AdminError> {
         let minute = Duration::from_secs(60);
-        violations(self.link_for(minute)).await
+        Ok(violations(self.link_for(minute)).await?)
     }
 
     /// Settings of the server that throughput depends on, its version among them, as they are in
-    /// this session: their names, and their values with units.
-    pub async fn server_settings(&self) -> Result<Vec<(String, String)>, Error> {
+    /// this session: each with its name and its value with its unit.
+    pub async fn server_settings(&self) -> Result<Vec<(String, String)>, AdminError> {
         self.ask(&statements::server_settings()).await
     }
 
-    /// The same within 5 s, for tables that are not large.
-    async fn broken(&self, tables: &[TableSize]) -> Result<Vec<Finding>, Error> {
+    /// The same, if it does not take long.
+    async fn broken(&self, tables: &[TableSize]) -> Result<Vec<Finding>, AdminError> {
         let rows: u64 = tables.iter().map(|table| table.live + table.dead).sum();
         if rows > SMALL {
             return Ok(vec![unread(&["the tables have some ", &rows.to_string(), " rows"])]);
         }
         match violations(self.link_for(Duration::from_secs(5))).await {
-            Err(Error::Deadline(_)) => Ok(vec![unread(&["it took longer than 5 s"])]),
+            Err(DatabaseError::Deadline(_)) => Ok(vec![unread(&["it took longer than 5 s"])]),
             // Cancelled by the server for the same reason.
             Err(error) if error.code().as_deref() == Some("57014") => {
                 Ok(vec![unread(&["it took longer than 5 s"])])
             }
-            found => found,
+            found => Ok(found?),
         }
     }
 }
 
-async fn violations(mut link: Link) -> Result<Vec<Finding>, Error> {
+async fn violations(mut link: Link) -> Result<Vec<Finding>, DatabaseError> {
     let found = link.call(&statements::violations()).await?;
     link.close().await;
     let finding = |(what, number, examples): (String, i64, Vec<String>)| {
@@ -147,13 +145,27 @@ fn unread(why: &[&str]) -> Finding {
     Finding::of(Severity::Note, Check::Violations, found, advice)
 }
 
-fn no_schema(error: &Error) -> Finding {
+/// The version of a schema that this binary does not work with; 0 where nobody knows.
+fn found(error: &MigrateError) -> i32 {
+    match error {
+        MigrateError::Edited { .. } => migrate::VERSION,
+        MigrateError::Database(DatabaseError::Schema(
+            SchemaError::Older { found, .. } | SchemaError::Newer { found, .. },
+        )) => *found,
+        MigrateError::Database(_) => 0,
+    }
+}
+
+fn no_schema(error: &MigrateError) -> Finding {
     let advice = match error {
-        Error::SchemaMissing | Error::SchemaOlder { .. } => "run `jobkit::migrate`",
-        Error::SchemaNewer { .. } => "deploy a binary with a newer jobkit",
-        Error::SchemaEdited { .. } => "restore the text of the migration that was applied",
-        Error::Encoding { .. } => "create a database with the encoding UTF8",
-        _ => "use a newer server",
+        MigrateError::Edited { .. } => "restore the text of the migration that was applied",
+        MigrateError::Database(DatabaseError::Schema(error)) => match error {
+            SchemaError::Missing | SchemaError::Older { .. } => "run `jobkit::migrate`",
+            SchemaError::Newer { .. } => "deploy a binary with a newer jobkit",
+            SchemaError::Encoding { .. } => "make a database with the encoding UTF8",
+            _ => "use a newer server",
+        },
+        MigrateError::Database(_) => "use a newer server",
     };
     Finding::of(Severity::Critical, Check::Schema, error.to_string(), advice)
 }

@@ -3,19 +3,22 @@ use std::time::Duration;
 use sqlx::PgConnection;
 
 use super::diagnosis::{HorizonHolder, TableSize};
+use crate::error::{DatabaseError, MigrateError};
+use crate::migrate;
 use crate::store::{Call, One, from_row, statements};
-use crate::{Error, migrate};
 
 /// The version of the schema, and whether this binary can work with it.
 pub(crate) struct InspectSchema;
 
 impl Call for InspectSchema {
     /// The error is an answer too: the outer one would mean that there was none.
-    type Answer = Result<i32, Error>;
+    type Answer = Result<i32, MigrateError>;
 
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<Self::Answer> {
         match migrate::inspect(connection).await {
-            Err(Error::Unreachable(error) | Error::Database(error)) => Err(error),
+            Err(MigrateError::Database(
+                DatabaseError::Unreachable(error) | DatabaseError::Failed(error),
+            )) => Err(error),
             inspected => Ok(inspected),
         }
     }

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::Error;
+use crate::admin::AdminError;
 use crate::encryption::{self, Reading};
+use crate::error::EncryptError;
 use crate::store::Link;
 
 #[cfg(feature = "encrypt")]
@@ -19,13 +20,13 @@ pub(in crate::admin) async fn sealed(
     link: &mut Link,
     kind: &str,
     args: &Value,
-) -> Result<Option<Value>, Error> {
+) -> Result<Option<Value>, AdminError> {
     if !encryption::has_keys() {
         return Ok(None);
     }
     let paths = link.call(&statements::encrypted_paths(kind)).await?.unwrap_or_default();
-    let refused = |why| Error::Encrypt(kind.to_owned(), why);
+    let refused = |why| EncryptError { kind: kind.to_owned(), why };
     let sealed = encryption::sealed(kind, &paths, &args.to_string(), Reading::Stored);
     let Some(json) = sealed.map_err(refused)? else { return Ok(None) };
-    serde_json::from_str(&json).map(Some).map_err(|error| refused(error.to_string()))
+    Ok(Some(serde_json::from_str(&json).map_err(|error| refused(error.to_string()))?))
 }

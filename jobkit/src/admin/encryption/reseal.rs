@@ -6,9 +6,10 @@ use std::future::IntoFuture;
 use std::pin::Pin;
 
 use super::statements::{self, Sealed};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::{Admin, let_hands_change};
 use crate::encryption::{Cipher, cipher, keys_in, resealed};
+use crate::error::EncryptError;
 use crate::limits::{self, NAME_BYTES};
 use crate::store::Link;
 
@@ -88,7 +89,7 @@ impl<'k> Pages<'k> {
     }
 
     /// The next page; none after the last.
-    async fn next(&mut self, link: &mut Link) -> Result<Option<Vec<Sealed>>, Error> {
+    async fn next(&mut self, link: &mut Link) -> Result<Option<Vec<Sealed>>, AdminError> {
         if self.is_over {
             return Ok(None);
         }
@@ -109,7 +110,7 @@ impl<'k> Pages<'k> {
     }
 }
 
-type Doing<'a> = Pin<Box<dyn Future<Output = Result<Resealed, Error>> + Send + 'a>>;
+type Doing<'a> = Pin<Box<dyn Future<Output = Result<Resealed, AdminError>> + Send + 'a>>;
 
 /// Payloads that are about to be resealed, see [`Admin::reseal`].
 #[must_use = "nothing is resealed until this is awaited"]
@@ -132,11 +133,12 @@ impl<'a> Reseal<'a> {
         self
     }
 
-    async fn run(mut self) -> Result<Resealed, Error> {
+    async fn run(mut self) -> Result<Resealed, AdminError> {
         let why =
             "this process has no keys; give them with `jobkit::policy::encryption::keys` first";
         let kind = self.kind.as_deref().unwrap_or("all");
-        let cipher = cipher().ok_or_else(|| Error::Encrypt(kind.to_owned(), why.to_owned()))?;
+        let none = || EncryptError { kind: kind.to_owned(), why: why.to_owned() };
+        let cipher = cipher().ok_or_else(none)?;
         limits::name("kind", kind, NAME_BYTES)?;
         let mut link = self.admin.link();
         let mut done = Resealed { key: cipher.key(), ..Resealed::default() };
@@ -163,7 +165,7 @@ impl<'a> Reseal<'a> {
         place: Place,
         cipher: &dyn Cipher,
         done: &mut Resealed,
-    ) -> Result<u64, Error> {
+    ) -> Result<u64, AdminError> {
         let (kind, mut refused) = (self.kind.clone(), 0);
         let mut pages = Pages::of(place, kind.as_deref());
         while let Some(page) = pages.next(link).await? {
@@ -197,13 +199,13 @@ impl<'a> Reseal<'a> {
         place: Place,
         key: &str,
         page: &[(&str, &str, String)],
-    ) -> Result<u64, Error> {
+    ) -> Result<u64, AdminError> {
         let ids: Vec<_> = page.iter().map(|(id, ..)| *id).collect();
         let before: Vec<_> = page.iter().map(|(_, before, _)| *before).collect();
         let after: Vec<_> = page.iter().map(|(.., after)| &**after).collect();
         let actor = self.admin.actor();
         let write = statements::reseal(place.word(), &ids, &before, &after, key, actor);
-        link.call(&write).await.map(u64::from)
+        Ok(link.call(&write).await.map(u64::from)?)
     }
 }
 
@@ -231,7 +233,7 @@ impl fmt::Debug for Reseal<'_> {
 }
 
 impl<'a> IntoFuture for Reseal<'a> {
-    type Output = Result<Resealed, Error>;
+    type Output = Result<Resealed, AdminError>;
     type IntoFuture = Doing<'a>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -246,7 +248,7 @@ impl Admin {
     ///
     /// The history is not counted: nothing of it runs again, and it expires. Without its key it
     /// cannot be read any more.
-    pub async fn sealed(&self, kind: Option<&str>) -> Result<Vec<SealedWith>, Error> {
+    pub async fn sealed(&self, kind: Option<&str>) -> Result<Vec<SealedWith>, AdminError> {
         let mut link = self.link();
         let mut keys = BTreeMap::new();
         for place in PLACES {
@@ -272,14 +274,14 @@ impl Admin {
     /// finished pages stay done, and each is noted in the audit.
     ///
     /// ```no_run
-    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
+    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
     /// let resealed = admin.reseal().progress(|so_far| println!("{} jobs", so_far.jobs)).await?;
     /// assert_eq!(resealed.left, 0, "{:?}", resealed.why);
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Encrypt`] if this process has no [keys](crate::policy::encryption::keys).
+    /// [`AdminError::Encrypt`] where this process has no [keys](crate::policy::encryption::keys).
     pub fn reseal(&self) -> Reseal<'_> {
         Reseal { admin: self, kind: None, progress: Box::new(|_| {}) }
     }

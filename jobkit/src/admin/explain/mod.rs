@@ -1,11 +1,12 @@
 //! Why a job does not run.
 
 use self::statements::{Ahead, EndedJob, LiveJob};
+use crate::JobId;
 use crate::admin::Admin;
+use crate::admin::AdminError;
 use crate::admin::brakes::Brake;
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
-use crate::{Error, JobId};
 
 mod hands;
 mod held;
@@ -31,9 +32,9 @@ impl Admin {
     /// Says why a job does not run, or that it runs or has ended; `None` if it never existed or is
     /// no longer kept.
     ///
-    /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
-    /// (five for a live job) may make the numbers inconsistent.
-    pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, Error> {
+    /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
+    /// statements (five for a live job) may make the numbers differ by that.
+    pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, AdminError> {
         let mut link = self.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
         let reasons = match link.call(&statements::explain_job(job.0)).await? {

@@ -8,20 +8,22 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::statements;
+use crate::JobId;
 use crate::admin::encryption::sealed;
-use crate::admin::{Admin, refusal};
+use crate::admin::{Admin, AdminError, refusal};
 use crate::enqueue::draft::{Uniqueness, key, key_names};
+use crate::error::{DatabaseError, NO_OBJECT, QueueFull};
 use crate::hooks::{Sent, carry_value, sent};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
-use crate::{Error, JobId};
 
-/// Why a job was not enqueued by the name of its kind. Nothing was stored.
+/// Why a job was not enqueued by its kind's name, or nothing published by its topic's. Nothing was
+/// stored then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum EnqueueError {
+pub enum ByNameError {
     /// Nobody has announced the kind: see [`announce`](crate::announce()).
     #[error("nobody has announced the kind `{0}`; check the name, or start a worker that has it")]
     UnknownKind(String),
@@ -31,23 +33,42 @@ pub enum EnqueueError {
     /// An option or the payload is not one that a job may have.
     #[error("{0}")]
     Option(String),
+    /// The metadata is not a JSON object, so what [`expires`](ByKind::expires) and
+    /// [`retry_for`](ByKind::retry_for) say cannot be stored in it.
+    #[error("{NO_OBJECT}")]
+    Metadata,
+    /// As many jobs wait in the queue as may.
+    #[error(transparent)]
+    QueueFull(#[from] QueueFull),
     /// The payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else: [`Error::Length`], [`Error::Nul`], [`Error::Range`] and [`Error::Metadata`]
-    /// about the job's options; otherwise the errors of every method of [`Admin`].
+    /// Anything else: [`AdminError::Invalid`] about the job's options, [`AdminError::Encrypt`];
+    /// otherwise the errors of every method of [`Admin`].
     #[error(transparent)]
-    Failed(#[from] Error),
+    Failed(AdminError),
 }
 
-impl EnqueueError {
-    /// The error for an answer of `jobkit.enqueue` or `jobkit.publish`.
-    pub(in crate::admin) fn of(error: Error, kind: &str) -> Self {
+impl<E> From<E> for ByNameError
+where
+    AdminError: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl ByNameError {
+    /// The error that an answer of `jobkit.enqueue` or `jobkit.publish` is.
+    pub(in crate::admin) fn of(error: DatabaseError, kind: &str) -> Self {
+        if let Some(full) = QueueFull::of(&error) {
+            return Self::QueueFull(full);
+        }
         match error.code().as_deref() {
             Some("JK003") => Self::UnknownKind(kind.to_owned()),
             Some("JK004") => Self::Key(refusal(&error)),
             Some("JK005" | "JK008" | "JK010") => Self::Option(refusal(&error)),
-            _ => Self::Failed(error),
+            _ => error.into(),
         }
     }
 }
@@ -198,12 +219,12 @@ impl ByKind<'_> {
     /// the id of the new job, or of the one that has its unique key.
     ///
     /// # Errors
-    /// [`EnqueueError`] says which.
-    pub async fn enqueue_unique(self) -> Result<Enqueued, EnqueueError> {
+    /// [`ByNameError`] says which.
+    pub async fn enqueue_unique(self) -> Result<Enqueued, ByNameError> {
         self.run().await
     }
 
-    async fn run(mut self) -> Result<Enqueued, EnqueueError> {
+    async fn run(mut self) -> Result<Enqueued, ByNameError> {
         self.check()?;
         carry_value(|| self.args.to_string().len(), &mut self.wishes.metadata);
         let Self { admin, kind, args, wishes } = &self;
@@ -212,21 +233,20 @@ impl ByKind<'_> {
         let args = sealed.as_ref().unwrap_or(args);
         let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
         let answer = link.call(&enqueue).await;
-        let (job, answer) = answer.map_err(|error| EnqueueError::of(error, kind))?;
+        let (job, answer) = answer.map_err(|error| ByNameError::of(error, kind))?;
         link.close().await;
         let enqueued = Enqueued::of(job, &answer);
         sent(|| Sent::of(self.kind.clone().into(), &[enqueued]));
         Ok(enqueued)
     }
 
-    /// Refuses values that cannot be sent to the database, and payloads that a linked kind cannot
-    /// decode.
-    fn check(&mut self) -> Result<(), EnqueueError> {
+    /// Refuses what the database could not even be told, and what is no payload of a linked kind.
+    fn check(&mut self) -> Result<(), ByNameError> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();
         let terms = Terms::said(self.wishes.expires, self.wishes.retry_for)?;
         let metadata = terms.within(self.wishes.metadata.take());
-        self.wishes.metadata = metadata.ok_or(Error::Metadata)?;
+        self.wishes.metadata = metadata.ok_or(ByNameError::Metadata)?;
         let metadata = self.wishes.metadata.as_ref().map(Value::to_string).unwrap_or_default();
         limits::payload(&text, metadata.len())?;
         limits::json("metadata", "nesting of the metadata", &metadata)?;
@@ -241,7 +261,7 @@ impl ByKind<'_> {
         if let Some(registration) = Registry::linked().of_kind(&self.kind) {
             let own = registration
                 .key_of(&self.kind, wishes.version.unwrap_or(1), text.as_bytes())
-                .map_err(EnqueueError::Undecodable)?;
+                .map_err(ByNameError::Undecodable)?;
             if registration.policy().concurrency.is_some() && wishes.concurrency_key.is_none() {
                 wishes.concurrency_key = own;
             }
@@ -260,7 +280,7 @@ impl ByKind<'_> {
 }
 
 impl<'a> IntoFuture for ByKind<'a> {
-    type Output = Result<JobId, EnqueueError>;
+    type Output = Result<JobId, ByNameError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -284,7 +304,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`EnqueueError`] says which.
+    /// [`ByNameError`] says which.
     pub fn enqueue(&self, kind: impl Into<String>, args: Value) -> ByKind<'_> {
         ByKind { admin: self, kind: kind.into(), args, wishes: Wishes::default() }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::query::{JobQuery, Listing};
 use super::statements::{JobsList, Listed, OneJob, jobs_count, jobs_list, jobs_withheld};
 use super::summary::{Ended, JobCursor, JobPage, JobSummary, State};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::count::count;
 use crate::admin::{Admin, Count, without_nulls};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
@@ -29,7 +29,7 @@ const TEXT_BYTES: usize = 512;
 const PATHS: usize = 16;
 
 impl JobQuery {
-    pub(in crate::admin) fn check(&self) -> Result<(), Error> {
+    pub(in crate::admin) fn check(&self) -> Result<(), AdminError> {
         let names = [
             ("kind", &self.kind, NAME_BYTES),
             ("queue", &self.queue, NAME_BYTES),
@@ -160,13 +160,13 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the query.
+    /// [`AdminError::Invalid`] for the query.
     pub async fn jobs(
         &self,
         query: &JobQuery,
         after: Option<JobCursor>,
         limit: u32,
-    ) -> Result<JobPage, Error> {
+    ) -> Result<JobPage, AdminError> {
         query.check()?;
         let rows = i32::try_from(limit.clamp(1, 500)).unwrap_or(1);
         let mut link = self.list_link();
@@ -188,7 +188,7 @@ impl Admin {
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
-    pub async fn count_jobs(&self, query: &JobQuery) -> Result<Count, Error> {
+    pub async fn count_jobs(&self, query: &JobQuery) -> Result<Count, AdminError> {
         Ok(self.sample(query, 1).await?.0)
     }
 
@@ -197,7 +197,7 @@ impl Admin {
         &self,
         query: &JobQuery,
         rows: i32,
-    ) -> Result<(Count, Vec<JobSummary>), Error> {
+    ) -> Result<(Count, Vec<JobSummary>), AdminError> {
         query.check()?;
         let mut link = self.list_link();
         let sample = if query.id.is_some() {
@@ -216,7 +216,10 @@ impl Admin {
     ///
     /// # Errors
     /// As [`jobs`](Self::jobs).
-    pub async fn count_listings(&self, query: &JobQuery) -> Result<Vec<(Listing, Count)>, Error> {
+    pub async fn count_listings(
+        &self,
+        query: &JobQuery,
+    ) -> Result<Vec<(Listing, Count)>, AdminError> {
         query.check()?;
         let mut link = self.list_link();
         let counts = if query.is_any() {
@@ -242,7 +245,7 @@ async fn page(
     query: &JobQuery,
     after: Option<JobCursor>,
     rows: i32,
-) -> Result<JobPage, Error> {
+) -> Result<JobPage, AdminError> {
     let Some(listing) = query.searched() else {
         return Ok(JobPage { jobs: Vec::new(), next: None, gave_up_after: None, withheld: false });
     };
@@ -263,7 +266,7 @@ async fn look(
     query: &JobQuery,
     window: i32,
     rows: i32,
-) -> Result<(Count, Vec<JobSummary>), Error> {
+) -> Result<(Count, Vec<JobSummary>), AdminError> {
     let Some(listing) = query.searched() else { return Ok((Count::Exactly(0), Vec::new())) };
     let list = JobsList { listing, query, place: None, window, rows };
     let Listed { jobs, matching, looked_at, .. } = link.call(&jobs_list(&list)).await?;
@@ -271,7 +274,7 @@ async fn look(
 }
 
 /// The page of a query with an id.
-pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Error> {
+pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, AdminError> {
     let mut jobs = found(link, query).await?;
     jobs.retain(|job| query.lists(job));
     Ok(JobPage { jobs, next: None, gave_up_after: None, withheld: false })
@@ -279,7 +282,7 @@ pub(super) async fn one(link: &mut Link, query: &JobQuery) -> Result<JobPage, Er
 
 /// The job of a query with an id: looked for where it lives, then among the ended; by its id alone
 /// among the dead, too.
-async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Error> {
+async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, AdminError> {
     let by_id = JobQuery { id: query.id, listing: query.listing, ..JobQuery::default() };
     if let Some(id) = query.id.filter(|_| *query == JobQuery { reveal: query.reveal, ..by_id }) {
         return Ok(link.call(&OneJob(id.0)).await?.into_iter().map(|job| job.summary).collect());
@@ -293,7 +296,7 @@ async fn found(link: &mut Link, query: &JobQuery) -> Result<Vec<JobSummary>, Err
 }
 
 /// The listings in which the job of a query with an id is.
-async fn of_one(link: &mut Link, query: &JobQuery) -> Result<Vec<(Listing, Count)>, Error> {
+async fn of_one(link: &mut Link, query: &JobQuery) -> Result<Vec<(Listing, Count)>, AdminError> {
     let jobs = found(link, query).await?;
     let counted = |listing| {
         let query = JobQuery { listing, ..query.clone() };

@@ -6,10 +6,11 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use self::statements::OneJob;
+use crate::admin::AdminError;
 use crate::admin::{Admin, let_hands_change};
 use crate::enqueue::wait::End;
 use crate::store::Link;
-use crate::{Error, JobId, limits};
+use crate::{JobId, limits};
 
 mod detail;
 mod enqueue;
@@ -20,7 +21,7 @@ pub(super) mod statements;
 mod summary;
 
 pub use self::detail::JobDetail;
-pub use self::enqueue::{ByKind, EnqueueError};
+pub use self::enqueue::{ByKind, ByNameError};
 pub use self::query::{JobQuery, Listing, QueryError};
 pub use self::report::{AttemptReport, Checkpoint, LogLine, Progress};
 pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};
@@ -53,8 +54,8 @@ pub enum Rescheduled {
 }
 
 impl Admin {
-    /// Looks up a job in any state; `None` if it never existed or is no longer kept.
-    pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, Error> {
+    /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.
+    pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, AdminError> {
         let mut link = self.list_link();
         let mut job = None;
         // Between the two lookups it may move from one place to the other, and even back.
@@ -74,15 +75,16 @@ impl Admin {
     /// waits. See [`wait`](crate::enqueue::wait).
     ///
     /// # Errors
-    /// [`Error::Deadline`] if the database could not be asked by then.
-    pub async fn await_end(&self, id: JobId, within: Duration) -> Result<Option<End>, Error> {
-        self.waits.end_of(id, within).await
+    /// [`Deadline`](crate::error::DatabaseError::Deadline) when the database could not be asked by
+    /// then.
+    pub async fn await_end(&self, id: JobId, within: Duration) -> Result<Option<End>, AdminError> {
+        Ok(self.waits.end_of(id, within).await?)
     }
 
-    /// Cancels a job in any state. A waiting job ends at once, and a permit it holds goes to the
-    /// next job of its key. A running one is asked to stop at its worker's next heartbeat, and is
-    /// never retried.
-    pub async fn cancel(&self, id: JobId) -> Result<Cancelled, Error> {
+    /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may
+    /// hold goes to the next of its key; a running one is asked to stop, by its worker's next
+    /// heartbeat, and cannot be retried any more.
+    pub async fn cancel(&self, id: JobId) -> Result<Cancelled, AdminError> {
         self.end(id, "cancel", "cancelled").await
     }
 
@@ -91,8 +93,8 @@ impl Admin {
     /// ends as cancelled, without the reason.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the reason.
-    pub async fn discard(&self, id: JobId, reason: &str) -> Result<Cancelled, Error> {
+    /// [`AdminError::Invalid`] for the reason.
+    pub async fn discard(&self, id: JobId, reason: &str) -> Result<Cancelled, AdminError> {
         limits::reason(reason)?;
         self.end(id, "discard", reason).await
     }
@@ -102,7 +104,7 @@ impl Admin {
         id: JobId,
         outcome: &'static str,
         reason: &str,
-    ) -> Result<Cancelled, Error> {
+    ) -> Result<Cancelled, AdminError> {
         let mut link = self.link();
         let detail = json!({ "reason": (outcome == "discard").then_some(reason) });
         let mark = statements::cancel_mark(&[id.0], outcome, self.actor(), &detail);
@@ -130,13 +132,13 @@ impl Admin {
     /// the next job of its key, and the job acquires one again when it is due.
     ///
     /// # Errors
-    /// [`Error::Busy`] if a transaction holds it all the while, such as that of a producer that
-    /// found it by its unique key.
+    /// [`AdminError::Busy`] when somebody has it in hand all the while, such as a producer whose
+    /// open transaction found it to have its unique key.
     pub async fn reschedule(
         &self,
         id: JobId,
         at: Option<DateTime<Utc>>,
-    ) -> Result<Rescheduled, Error> {
+    ) -> Result<Rescheduled, AdminError> {
         let at = at.map(limits::run_at).transpose()?;
         let mut link = self.link();
         let rescheduled = reschedule(&mut link, id, at, self.actor()).await?;
@@ -150,7 +152,7 @@ async fn reschedule(
     id: JobId,
     run_at: Option<DateTime<Utc>>,
     actor: Option<&str>,
-) -> Result<Rescheduled, Error> {
+) -> Result<Rescheduled, AdminError> {
     let reschedule = statements::reschedule(&[id.0], run_at, actor, &Value::Null);
     // A claim may hold a job for 100 ms before it puts it back.
     for attempt in 0..6 {
@@ -168,5 +170,5 @@ async fn reschedule(
             State::Scheduled | State::Ready | State::Blocked => {}
         }
     }
-    Err(Error::Busy)
+    Err(AdminError::Busy)
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
 use crate::admin::measures::statements::measures_of_kinds;
 use crate::store::interval;
 
@@ -13,9 +13,9 @@ pub(super) mod statements;
 pub use self::kind::KindSummary;
 
 impl Admin {
-    /// The first 1,000 kinds that workers have announced, by name, with their measures of the last
-    /// hour.
-    pub async fn kinds(&self) -> Result<Vec<KindSummary>, Error> {
+    /// The kinds that workers have announced, by name, the first 1,000; with what was measured of
+    /// them during the last hour.
+    pub async fn kinds(&self) -> Result<Vec<KindSummary>, AdminError> {
         let mut link = self.link();
         let mut kinds = link.call(&statements::kinds()).await?;
         let hour = interval(Duration::from_secs(60 * 60));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
 use crate::limits::{self, NAME_BYTES};
 use crate::store::interval;
 
@@ -45,7 +45,7 @@ impl Admin {
     /// # use std::time::Duration;
     /// # use jobkit::Admin;
     /// # use jobkit::admin::measures::MeasureFilter;
-    /// # async fn f(admin: Admin) -> Result<(), jobkit::Error> {
+    /// # async fn f(admin: Admin) -> Result<(), jobkit::admin::AdminError> {
     /// let (day, hour) = (Duration::from_secs(24 * 60 * 60), Duration::from_secs(60 * 60));
     /// let series = admin.measures(&MeasureFilter::all().queue("mail"), day, hour).await?;
     /// for point in series.points {
@@ -56,13 +56,13 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the texts of the filter.
+    /// [`AdminError::Invalid`] for the texts of the filter.
     pub async fn measures(
         &self,
         filter: &MeasureFilter,
         since: Duration,
         bucket: Duration,
-    ) -> Result<MeasureSeries, Error> {
+    ) -> Result<MeasureSeries, AdminError> {
         for (what, name) in [("queue", &filter.queue), ("kind", &filter.kind)] {
             name.as_ref().map_or(Ok(()), |name| limits::name(what, name, NAME_BYTES))?;
         }
@@ -85,7 +85,7 @@ impl Admin {
     pub async fn measure_rows(
         &self,
         since: Option<DateTime<Utc>>,
-    ) -> Result<Vec<MeasureRow>, Error> {
+    ) -> Result<Vec<MeasureRow>, AdminError> {
         self.ask(&statements::rows(since)).await
     }
 }

@@ -10,14 +10,14 @@ use tokio::time::sleep;
 use super::BulkAction;
 use super::operation::Operation;
 use super::statements::{self, NewOperation};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::dead_letters::statements::until;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, NAME_BYTES};
 use crate::operating::{Stepped, Steps};
 use crate::store::next_operation;
 
-type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;
+type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, AdminError>> + Send + 'a>>;
 
 /// An operation that is about to begin, see [`Admin::begin_operation`].
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<'a> Begin<'a> {
         Self { per_second: Some(number), ..self }
     }
 
-    async fn run(self) -> Result<Operation, Error> {
+    async fn run(self) -> Result<Operation, AdminError> {
         let Self { admin, action, reason, idempotency_key, per_second } = self;
         limits::name("idempotency key", idempotency_key, NAME_BYTES)?;
         limits::range("rate", per_second.unwrap_or(1), 1..=1_000_000, "1 to 1000000")?;
@@ -69,12 +69,12 @@ impl<'a> Begin<'a> {
         }
         let found = link.call(&statements::operations(Some(id), None, 1)).await?.pop();
         link.close().await;
-        found.ok_or(Error::Busy)
+        found.ok_or(AdminError::Busy)
     }
 }
 
 impl<'a> IntoFuture for Begin<'a> {
-    type Output = Result<Operation, Error>;
+    type Output = Result<Operation, AdminError>;
     type IntoFuture = Doing<'a, Operation>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -111,7 +111,7 @@ impl<'a> CarryOut<'a> {
         Self { progress: Some(Box::new(progress)), ..self }
     }
 
-    async fn run(mut self) -> Result<Option<Operation>, Error> {
+    async fn run(mut self) -> Result<Option<Operation>, AdminError> {
         let (mut link, mut steps) = (self.admin.link(), Steps::default());
         let this = statements::operations(Some(self.id), None, 1);
         while let Some((id, rests)) = link.call(&next_operation(Some(self.id))).await? {
@@ -135,7 +135,7 @@ impl<'a> CarryOut<'a> {
 }
 
 impl<'a> IntoFuture for CarryOut<'a> {
-    type Output = Result<Option<Operation>, Error>;
+    type Output = Result<Option<Operation>, AdminError>;
     type IntoFuture = Doing<'a, Option<Operation>>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -161,10 +161,11 @@ impl Admin {
     /// returned, whatever it does, and nothing is begun.
     ///
     /// ```no_run
-    /// # use jobkit::{Admin, Error};
+    /// # use jobkit::Admin;
+    /// # use jobkit::admin::AdminError;
     /// # use jobkit::admin::dead_letters::DeadLetterFilter;
     /// # use jobkit::admin::operations::BulkAction;
-    /// # async fn f(admin: Admin) -> Result<(), Error> {
+    /// # async fn f(admin: Admin) -> Result<(), AdminError> {
     /// let declined = BulkAction::Replay(DeadLetterFilter::all().kind("charge_card"));
     /// let reason = "the bank is back";
     /// let operation = admin.begin_operation(&declined, reason, "INC-17").per_second(50).await?;
@@ -175,8 +176,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// As [`preview`](Self::preview); [`Error::Length`] and [`Error::Nul`] for the key,
-    /// [`Error::Range`] for the pace.
+    /// As [`preview`](Self::preview); [`AdminError::Invalid`] for the key and the pace.
     pub fn begin_operation<'a>(
         &'a self,
         action: &'a BulkAction,

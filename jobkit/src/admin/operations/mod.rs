@@ -5,12 +5,13 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::admin::AdminError;
 use crate::admin::dead_letters::statements::until;
 use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use crate::admin::jobs::{JobQuery, Listing, list};
 use crate::admin::{Admin, Count};
+use crate::limits;
 use crate::store::stop_operation;
-use crate::{Error, limits};
 
 mod begin;
 mod operation;
@@ -101,17 +102,17 @@ impl BulkAction {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), AdminError> {
         self.run_at().map(limits::run_at).transpose()?;
         if let Self::Selected(selected) = self {
-            return selected.check();
+            return Ok(selected.check()?);
         }
         self.jobs().map_or(Ok(()), JobQuery::check)?;
         let Some(filter) = self.dead_letters() else { return Ok(()) };
         filter.check()?;
         match (self, filter.criteria.state) {
             (Self::Replay(_), _) => Ok(()),
-            (_, DeadLetterState::Replaying) => Err(Error::Replaying),
+            (_, DeadLetterState::Replaying) => Err(AdminError::Replaying),
             _ => Ok(()),
         }
     }
@@ -127,9 +128,9 @@ impl Admin {
     /// five of them.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Nul`] and [`Error::Range`] for the filter or the number of ids,
-    /// and [`Error::Replaying`] if it would remove dead letters that are being replayed.
-    pub async fn preview(&self, action: &BulkAction) -> Result<Preview, Error> {
+    /// [`AdminError::Invalid`] for the filter or the number of ids, and [`AdminError::Replaying`]
+    /// when dead letters that are replayed are to be removed.
+    pub async fn preview(&self, action: &BulkAction) -> Result<Preview, AdminError> {
         action.check()?;
         if let BulkAction::Selected(selected) = action {
             return self.preview_selected(selected).await;
@@ -158,19 +159,19 @@ impl Admin {
         &self,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<Operation>, Error> {
+    ) -> Result<Vec<Operation>, AdminError> {
         let limit = limit.clamp(1, 100).into();
         self.ask(&statements::operations(None, before, limit)).await
     }
 
-    /// An operation; `None` if there is none with this id.
-    pub async fn operation(&self, id: i64) -> Result<Option<Operation>, Error> {
+    /// An operation; `None` when there is none with this id.
+    pub async fn operation(&self, id: i64) -> Result<Option<Operation>, AdminError> {
         Ok(self.ask(&statements::operations(Some(id), None, 1)).await?.pop())
     }
 
-    /// The jobs or dead letters that an operation could not change as requested, and why: at most
-    /// 1,000, ordered by id. [`Operation::skipped`] says how many there were in total.
-    pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, Error> {
+    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
+    /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, AdminError> {
         self.ask(&statements::operation_results(id)).await
     }
 
@@ -178,9 +179,9 @@ impl Admin {
     /// done. Returns whether it was open.
     ///
     /// # Errors
-    /// [`Error::Busy`] if that page takes longer than four seconds.
-    pub async fn cancel_operation(&self, id: i64) -> Result<bool, Error> {
+    /// [`AdminError::Busy`] when the page takes longer than four seconds.
+    pub async fn cancel_operation(&self, id: i64) -> Result<bool, AdminError> {
         let stop = stop_operation(id, "cancelled", None, self.actor());
-        self.ask(&stop).await.map_err(Error::or_busy)
+        self.ask(&stop).await.map_err(AdminError::or_busy)
     }
 }

@@ -4,13 +4,15 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::operation::Preview;
+use crate::admin::AdminError;
 use crate::admin::dead_letters::statements::dead_letters_of;
 use crate::admin::dead_letters::{DeadLetterId, DeadLetterState, DeadLetterSummary};
 use crate::admin::jobs::statements::{JobsList, jobs_list, live_of};
 use crate::admin::jobs::{JobQuery, Listing};
 use crate::admin::{Admin, Count};
+use crate::error::InvalidValue;
 use crate::store::number;
-use crate::{Error, JobId, limits};
+use crate::{JobId, limits};
 
 /// An action on 1 to 500 jobs or dead letters, named by id.
 ///
@@ -63,13 +65,16 @@ impl Selected {
         json!({ "ids": ids })
     }
 
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), InvalidValue> {
         limits::range("number of selected ids", self.ids().len(), 1..=500, "1 to 500")
     }
 }
 
 impl Admin {
-    pub(super) async fn preview_selected(&self, selected: &Selected) -> Result<Preview, Error> {
+    pub(super) async fn preview_selected(
+        &self,
+        selected: &Selected,
+    ) -> Result<Preview, AdminError> {
         let ids = selected.ids();
         match selected {
             Selected::Replay(_) | Selected::DiscardDeadLetters(_) => {
@@ -84,7 +89,7 @@ impl Admin {
         }
     }
 
-    async fn preview_jobs(&self, ids: &[i64]) -> Result<Preview, Error> {
+    async fn preview_jobs(&self, ids: &[i64]) -> Result<Preview, AdminError> {
         let mut link = self.list_link();
         let live = link.call(&live_of(ids)).await?;
         let mut jobs = Vec::with_capacity(5);

@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 
 use super::attention::Attention;
 use super::statements;
-use crate::Error;
 use crate::admin::Admin;
+use crate::admin::AdminError;
+use crate::error::InvalidValue;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
 /// The longest subject: a group and a key.
@@ -61,7 +62,7 @@ pub(super) fn parted(
     (attention, acknowledged)
 }
 
-fn check(what: &str, subject: &str) -> Result<(), Error> {
+fn check(what: &str, subject: &str) -> Result<(), InvalidValue> {
     limits::name("name of what needs attention", what, NAME_BYTES)?;
     limits::text("subject", subject, SUBJECT_BYTES)
 }
@@ -77,7 +78,7 @@ impl Admin {
     /// that waited then have started and others have waited as long.
     ///
     /// ```no_run
-    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::Error> {
+    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
     /// let now = admin.overview().await?;
     /// for item in &now.attention {
     ///     let (what, subject) = (item.name(), item.subject());
@@ -87,14 +88,14 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the name and the subject.
+    /// [`AdminError::Invalid`] for the name and the subject.
     pub async fn acknowledge(
         &self,
         what: &str,
         subject: &str,
         seen: Option<DateTime<Utc>>,
         reason: &str,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, AdminError> {
         check(what, subject)?;
         if !Attention::NAMES.contains(&what) {
             return Ok(false);
@@ -109,8 +110,8 @@ impl Admin {
     /// Takes an acknowledgement back. Returns whether it was acknowledged.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the name and the subject.
-    pub async fn unacknowledge(&self, what: &str, subject: &str) -> Result<bool, Error> {
+    /// [`AdminError::Invalid`] for the name and the subject.
+    pub async fn unacknowledge(&self, what: &str, subject: &str) -> Result<bool, AdminError> {
         check(what, subject)?;
         self.ask(&statements::unacknowledge(what, subject, self.actor())).await
     }

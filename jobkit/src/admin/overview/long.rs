@@ -7,9 +7,10 @@ use chrono::{DateTime, Utc};
 
 use super::attention::Attention;
 use super::statements;
+use crate::JobId;
+use crate::admin::AdminError;
 use crate::admin::measures::Measures;
 use crate::store::{Link, interval};
-use crate::{Error, JobId};
 
 /// How many attempts must be measured before a short run time counts as usual.
 const ENOUGH: u64 = 20;
@@ -29,8 +30,11 @@ pub(crate) struct Run {
     pub(super) ran: Duration,
 }
 
-/// [`Attention::LongRun`]s. Usual run times are only read if a job has run for a long time.
-pub(super) async fn long_runs(link: &mut Link, late: Duration) -> Result<Vec<Attention>, Error> {
+/// [`Attention::LongRun`]s. What is usual is asked only where a job has run for long.
+pub(super) async fn long_runs(
+    link: &mut Link,
+    late: Duration,
+) -> Result<Vec<Attention>, AdminError> {
     let runs = link.call(&statements::long_runs(interval(late))).await?;
     if runs.is_empty() {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use self::statements::{OverviewRow, StandbyAwaited};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::brakes::statements::brakes;
 use crate::admin::schedules::statements::{overdue_schedules, paused_schedules};
 use crate::admin::stuck::statements::stuck_jobs;
@@ -46,9 +46,9 @@ impl Admin {
         self
     }
 
-    /// The status of the whole system. It takes some fifteen statements, each of which reads at
-    /// most some 10,000 rows of any table, by an index.
-    pub async fn overview(&self) -> Result<Overview, Error> {
+    /// The status of the whole queue. Some fifteen statements, each of which looks at no more than
+    /// some 10,000 rows of any table, by an index.
+    pub async fn overview(&self) -> Result<Overview, AdminError> {
         let mut link = self.link();
         let counts = link.call(&statements::overview_counts()).await?;
         let late = interval(self.late);
@@ -84,9 +84,9 @@ impl Admin {
         Ok(counts.overview(ready_age, blocked_age, longest, attention, acknowledged))
     }
 
-    /// Only [`Attention::StandbyAwaited`], if commits wait for a standby: calls that take locks
-    /// then fail with timeouts.
-    pub async fn standby_awaited(&self) -> Result<Option<Attention>, Error> {
+    /// The [`Attention::StandbyAwaited`] alone, if it is so: why calls that lock fail with timeouts
+    /// then.
+    pub async fn standby_awaited(&self) -> Result<Option<Attention>, AdminError> {
         let awaited = self.ask(&statements::standby_awaited()).await?;
         Ok(awaited.map(Attention::from))
     }
@@ -144,7 +144,7 @@ fn follows(item: &Attention, others_announced: bool) -> bool {
 }
 
 /// What operators have paused.
-async fn paused(link: &mut Link) -> Result<Vec<Attention>, Error> {
+async fn paused(link: &mut Link) -> Result<Vec<Attention>, AdminError> {
     let mut found = link.call(&statements::paused_backlogs()).await?;
     let mut brakes = link.call(&brakes()).await?;
     brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use self::statements::{Held, KnownQueue, Run};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::{Admin, Count};
 use crate::limits::{self, LIMIT, NAME_BYTES};
 use crate::store::sweep_all;
@@ -14,10 +14,10 @@ pub(super) mod statements;
 pub use self::queue::{Bound, PausedQueue, QueueKind, QueueSummary};
 
 impl Admin {
-    /// The status of each known queue, by name. A queue is known if a worker names it, if it is
-    /// paused or has a bound, or if it has a job. At most 500 queues with ready jobs and 500 that
-    /// workers name are listed.
-    pub async fn queues(&self) -> Result<Vec<QueueSummary>, Error> {
+    /// The status of each known queue: known because a worker names it, because it is paused or
+    /// has a bound, or because a job is in it. By name; of those with ready jobs the first 500, and
+    /// as many of those that workers name.
+    pub async fn queues(&self) -> Result<Vec<QueueSummary>, AdminError> {
         let mut link = self.link();
         let known = link.call(&statements::known_queues(None)).await?;
         let ready = link.call(&statements::queues_ready()).await?;
@@ -66,9 +66,9 @@ impl Admin {
     /// new actor and reason.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the queue's name and the reason. It gives up
-    /// ([`Error::Database`]) if claims in flight block it for two seconds.
-    pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, Error> {
+    /// [`AdminError::Invalid`] for the queue's name and the reason. It gives up
+    /// ([`AdminError::Database`]) when claims in flight hold it up for two seconds.
+    pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, AdminError> {
         limits::name("queue", queue, NAME_BYTES)?;
         limits::reason(reason)?;
         let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
@@ -82,7 +82,7 @@ impl Admin {
     /// # Errors
     /// As [`pause`](Self::pause). After an error the queue may be resumed and some blocked jobs
     /// still wait: call it again, or let a worker's periodic sweep find them.
-    pub async fn resume(&self, queue: &str) -> Result<bool, Error> {
+    pub async fn resume(&self, queue: &str) -> Result<bool, AdminError> {
         limits::name("queue", queue, NAME_BYTES)?;
         let mut link = self.link();
         let resumed = link.call(&statements::resume(queue, self.actor())).await?;
@@ -93,9 +93,10 @@ impl Admin {
         Ok(resumed)
     }
 
-    /// Bounds how many jobs of a queue may wait, ready or for a permit, 1 to 1,000,000. `None`
-    /// removes the bound; one that code has announced returns when a worker with that code starts.
-    /// Beyond the bound, enqueues fail with [`Error::QueueFull`] until a tenth of it is free again.
+    /// Bounds how many jobs of a queue wait, 1 to 1,000,000, ready or for a permit; `None` takes
+    /// the bound away, also one that code has announced, until a worker of that code starts again.
+    /// Beyond it enqueues fail with [`QueueFull`](crate::error::QueueFull), until a tenth of it is
+    /// free again.
     ///
     /// Workers check once a second, so a few jobs may exceed the bound: those enqueued within a
     /// second, and those of open transactions. Stored jobs are never dropped. Retries, snoozes,
@@ -104,12 +105,16 @@ impl Admin {
     /// Returns the bound before.
     ///
     /// # Errors
-    /// [`Error::Range`] for the bound, [`Error::Length`] and [`Error::Nul`] for the queue's name.
-    pub async fn bound_queue(&self, queue: &str, most: Option<u32>) -> Result<Option<u32>, Error> {
+    /// [`AdminError::Invalid`] for the bound and the queue's name.
+    pub async fn bound_queue(
+        &self,
+        queue: &str,
+        most: Option<u32>,
+    ) -> Result<Option<u32>, AdminError> {
         limits::name("queue", queue, NAME_BYTES)?;
         let bound = |most: u32| {
             limits::range("bound", most, 1..=LIMIT, "1 to 1000000")?;
-            Ok::<_, Error>(i32::try_from(most).unwrap_or(i32::MAX))
+            Ok::<_, AdminError>(i32::try_from(most).unwrap_or(i32::MAX))
         };
         let most = most.map(bound).transpose()?;
         let before = self.ask(&statements::bound(queue, most, self.actor())).await?;
@@ -117,7 +122,7 @@ impl Admin {
     }
 
     /// The paused queues, by name.
-    pub async fn paused(&self) -> Result<Vec<PausedQueue>, Error> {
+    pub async fn paused(&self) -> Result<Vec<PausedQueue>, AdminError> {
         self.ask(&statements::paused_queues()).await
     }
 }

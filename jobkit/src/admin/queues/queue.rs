@@ -18,8 +18,8 @@ pub struct PausedQueue {
     pub reason: Option<String>,
 }
 
-/// The bound of a queue. Beyond it, enqueues to the queue fail with
-/// [`Error::QueueFull`](crate::Error::QueueFull).
+/// How many jobs may wait in a queue, beyond which enqueues to it fail with
+/// [`QueueFull`](crate::error::QueueFull).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Bound {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::Error;
-use crate::admin::refusal;
+use crate::admin::{AdminError, refusal};
 use crate::enqueue::draft::key;
+use crate::error::{DatabaseError, InvalidValue};
 use crate::limits::{self, NAME_BYTES};
 use crate::registry::Registry;
 use crate::schedule::{CatchUp, Overlap, Schedule, Times};
@@ -19,17 +19,28 @@ pub enum ScheduleError {
     /// Its times, its kind, its payload or something else is invalid, as a sentence says.
     #[error("{0}")]
     Refused(String),
-    /// Anything else, as all of [`Admin`](crate::Admin).
+    /// Anything else: [`AdminError::Invalid`] and [`AdminError::Encrypt`] about what was given,
+    /// [`AdminError::Busy`] when workers keep the schedule busy; otherwise the errors of every
+    /// method of [`Admin`](crate::Admin).
     #[error(transparent)]
-    Failed(#[from] Error),
+    Failed(AdminError),
+}
+
+impl<E> From<E> for ScheduleError
+where
+    AdminError: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl ScheduleError {
-    /// The error for an answer of the functions.
-    pub(super) fn of(error: Error) -> Self {
+    /// The error that an answer of the functions is.
+    pub(super) fn of(error: DatabaseError) -> Self {
         match error.code().as_deref() {
             Some("JK003" | "JK004" | "JK005" | "JK008" | "JK010") => Self::Refused(refusal(&error)),
-            _ => Self::Failed(error),
+            _ => error.into(),
         }
     }
 }
@@ -127,7 +138,7 @@ fn narrowed(priority: i32) -> i16 {
     i16::try_from(priority).unwrap_or(i16::MAX)
 }
 
-fn in_range(priority: Option<i16>) -> Result<(), Error> {
+fn in_range(priority: Option<i16>) -> Result<(), InvalidValue> {
     priority.map_or(Ok(()), |it| limits::range("priority", it, limits::PRIORITIES, "−3 to 3"))
 }
 

@@ -2,12 +2,14 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::JobId;
+use crate::admin::AdminError;
 use crate::admin::encryption::sealed;
 use crate::admin::{Admin, let_hands_change};
+use crate::error::DatabaseError;
 use crate::limits::{self, NAME_BYTES};
 use crate::schedule::{Schedule, Times, decide};
 use crate::store::{self, Link, due_schedules};
-use crate::{Error, JobId};
 
 mod edit;
 mod schedule;
@@ -22,14 +24,18 @@ pub use self::schedule::{
 const TRIES: u32 = 10;
 
 impl Admin {
-    /// 1 to 500 schedules by name, after this one (`""`: from the first).
-    pub async fn schedules(&self, after: &str, limit: u32) -> Result<Vec<ScheduleSummary>, Error> {
+    /// Schedules by name, those after this one (`""`: from the first), 1 to 500 of them.
+    pub async fn schedules(
+        &self,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<ScheduleSummary>, AdminError> {
         limits::text("name of a schedule", after, NAME_BYTES)?;
         self.ask(&statements::schedules(after, limit.clamp(1, 500).into(), None)).await
     }
 
-    /// A schedule, with the job it enqueues; `None` if there is none or it was deleted.
-    pub async fn schedule(&self, name: &str) -> Result<Option<ScheduleDetail>, Error> {
+    /// One of them, with what it enqueues; `None` when there is none, or it was deleted.
+    pub async fn schedule(&self, name: &str) -> Result<Option<ScheduleDetail>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
         let summary = link.call(&statements::schedules("", 1, Some(name))).await?.pop();
@@ -46,7 +52,7 @@ impl Admin {
         name: &str,
         before: Option<DateTime<Utc>>,
         limit: u32,
-    ) -> Result<Vec<ScheduleRun>, Error> {
+    ) -> Result<Vec<ScheduleRun>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         self.ask(&statements::schedule_runs(name, before, limit.clamp(1, 500).into())).await
     }
@@ -122,7 +128,7 @@ impl Admin {
                 return Ok(found);
             }
         }
-        Err(Error::Busy.into())
+        Err(AdminError::Busy.into())
     }
 
     /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` as in
@@ -133,7 +139,7 @@ impl Admin {
         name: &str,
         actor: &str,
         reason: &str,
-    ) -> Result<Option<bool>, Error> {
+    ) -> Result<Option<bool>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         limits::reason(reason)?;
         let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
@@ -144,8 +150,8 @@ impl Admin {
     /// paused; `None` if there is no such schedule.
     ///
     /// # Errors
-    /// [`Error::Busy`] if workers keep it busy.
-    pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, Error> {
+    /// [`AdminError::Busy`] when workers keep it busy.
+    pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
         for attempt in 0..TRIES {
@@ -157,12 +163,12 @@ impl Admin {
             }
             decide_due(&mut link, name).await?;
         }
-        Err(Error::Busy)
+        Err(AdminError::Busy)
     }
 
     /// Enqueues the job of a schedule now, even while it is paused or its last job runs. Its times
-    /// stay as they are. Returns the job; `None` if there is no such schedule.
-    pub async fn run_schedule(&self, name: &str) -> Result<Option<JobId>, Error> {
+    /// stay as they are. Returns the job; `None` when there is no such schedule.
+    pub async fn run_schedule(&self, name: &str) -> Result<Option<JobId>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         Ok(self.ask(&statements::run_schedule(name, self.actor())).await?.map(JobId))
     }
@@ -170,20 +176,21 @@ impl Admin {
     /// Deletes a schedule; its jobs and its history stay. One that code declares does not come back
     /// with the next worker, only with [`create_schedule`](Self::create_schedule). Returns whether
     /// there was one.
-    pub async fn delete_schedule(&self, name: &str) -> Result<bool, Error> {
+    pub async fn delete_schedule(&self, name: &str) -> Result<bool, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         self.ask(&statements::delete_schedule(name, self.actor())).await
     }
 }
 
 /// The first instant after now, by the database's clock.
-async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, Error> {
+async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, DatabaseError> {
     let now = link.call(&store::clock()).await?;
     Ok(times.next_after(now).map(|next| next.to_rfc3339()))
 }
 
-/// Decides the due instants of a schedule, as a worker does. Returns whether its times can be read.
-async fn decide_due(link: &mut Link, name: &str) -> Result<bool, Error> {
+/// Decides about what is due of a schedule, as a worker does. Answers whether its times can be
+/// read.
+async fn decide_due(link: &mut Link, name: &str) -> Result<bool, DatabaseError> {
     let Some(due) = link.call(&due_schedules(1, &[], Some(name))).await?.pop() else {
         return Ok(true);
     };

@@ -2,11 +2,13 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::JobId;
 use crate::admin::Admin;
+use crate::admin::AdminError;
+use crate::error::InvalidValue;
 use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
 pub use crate::policy::Rate;
 use crate::store::sweep_all;
-use crate::{Error, JobId};
 
 mod rates;
 pub(super) mod statements;
@@ -151,13 +153,13 @@ impl SemaphoreFilter {
     }
 }
 
-fn check(group: &str, key: &str) -> Result<(), Error> {
+fn check(group: &str, key: &str) -> Result<(), InvalidValue> {
     limits::name("concurrency group", group, NAME_BYTES)?;
     limits::text("concurrency key", key, KEY_BYTES)
 }
 
-/// Checks a limit and converts it to its stored form.
-fn stored(limit: Option<u32>) -> Result<Option<i32>, Error> {
+/// Checks a limit, and turns it into what is stored.
+fn stored(limit: Option<u32>) -> Result<Option<i32>, AdminError> {
     limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
     Ok(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
 }
@@ -175,10 +177,14 @@ impl Admin {
     /// permit away: the next is granted once fewer are taken.
     ///
     /// # Errors
-    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group. It gives
-    /// up ([`Error::Database`]) if claims in flight block it for two seconds. After an error the
-    /// limit may be in force while some blocked jobs still wait: call it again.
-    pub async fn limit_group(&self, group: &str, limit: Option<u32>) -> Result<Limited, Error> {
+    /// [`AdminError::Invalid`] for the limit and the group. It gives up ([`AdminError::Database`])
+    /// when claims in flight hold it up for two seconds. After an error the limit may hold and some
+    /// blocked jobs still wait: call it again.
+    pub async fn limit_group(
+        &self,
+        group: &str,
+        limit: Option<u32>,
+    ) -> Result<Limited, AdminError> {
         check(group, "")?;
         let limit = stored(limit)?;
         let mut link = self.link();
@@ -194,14 +200,13 @@ impl Admin {
     /// Limits one key, whatever the limit of its group. The key need not have been used.
     ///
     /// # Errors
-    /// [`Error::Range`] for the limit, [`Error::Length`] and [`Error::Nul`] for the group and the
-    /// key.
+    /// [`AdminError::Invalid`] for the limit, the group and the key.
     pub async fn limit_key(
         &self,
         group: &str,
         key: &str,
         limit: Option<u32>,
-    ) -> Result<Limited, Error> {
+    ) -> Result<Limited, AdminError> {
         check(group, key)?;
         let limit = stored(limit)?;
         let mut link = self.link();
@@ -215,7 +220,7 @@ impl Admin {
     }
 
     /// The concurrency groups that workers have announced, by name.
-    pub async fn groups(&self) -> Result<Vec<ConcurrencyGroup>, Error> {
+    pub async fn groups(&self) -> Result<Vec<ConcurrencyGroup>, AdminError> {
         self.ask(&statements::groups()).await
     }
 
@@ -223,14 +228,13 @@ impl Admin {
     /// `after` the group and the key of the last one on this page.
     ///
     /// # Errors
-    /// [`Error::Range`] for the size of the page, [`Error::Length`] and [`Error::Nul`] for groups
-    /// and keys.
+    /// [`AdminError::Invalid`] for the size of the page, groups and keys.
     pub async fn semaphores(
         &self,
         filter: &SemaphoreFilter,
         after: Option<(&str, &str)>,
         limit: u32,
-    ) -> Result<Vec<Semaphore>, Error> {
+    ) -> Result<Vec<Semaphore>, AdminError> {
         limits::range("size of the page", limit, 1..=500, "1 to 500")?;
         let group = filter.group.as_deref();
         for (group, key) in group.map(|group| (group, "")).into_iter().chain(after) {
@@ -249,12 +253,12 @@ impl Admin {
     /// taken, no blocked job and no limit of its own.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
+    /// [`AdminError::Invalid`] for the group and the key.
     pub async fn semaphore(
         &self,
         group: &str,
         key: &str,
-    ) -> Result<Option<SemaphoreDetail>, Error> {
+    ) -> Result<Option<SemaphoreDetail>, AdminError> {
         check(group, key)?;
         let mut link = self.list_link();
         let only = statements::semaphores("", "", 1, Some(group), Some(key), false, false);

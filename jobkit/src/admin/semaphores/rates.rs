@@ -5,14 +5,16 @@ use std::time::Duration;
 use sqlx::postgres::types::PgInterval;
 
 use super::{Limited, Rate, answer, check, statements};
-use crate::Error;
+use crate::admin::AdminError;
 use crate::admin::count::{Count, count};
 use crate::admin::{Admin, rate};
 use crate::limits;
 use crate::store::{interval, sweep_all};
 
-/// A rate as it is stored; a time of zero means no rate.
-fn stored_rate(rate: Option<Option<Rate>>) -> Result<(Option<PgInterval>, Option<i32>), Error> {
+/// A rate as it is stored; none at all is a time of zero.
+fn stored_rate(
+    rate: Option<Option<Rate>>,
+) -> Result<(Option<PgInterval>, Option<i32>), AdminError> {
     let none = || Ok((interval(Duration::ZERO), 1));
     Ok(rate.map(|rate| rate.map_or_else(none, rate::stored)).transpose()?.unzip())
 }
@@ -23,12 +25,12 @@ impl Admin {
     /// keep it. It takes effect at once: no job waits for a slot longer than the new rate requires.
     ///
     /// # Errors
-    /// [`Error::Range`] for the rate, otherwise as [`limit_group`](Self::limit_group).
+    /// [`AdminError::Invalid`] for the rate, otherwise as [`limit_group`](Self::limit_group).
     pub async fn rate_group(
         &self,
         group: &str,
         rate: Option<Option<Rate>>,
-    ) -> Result<Limited, Error> {
+    ) -> Result<Limited, AdminError> {
         check(group, "")?;
         let (every, burst) = stored_rate(rate)?;
         let mut link = self.link();
@@ -43,14 +45,13 @@ impl Admin {
     /// Sets the rate of one key, whatever the rate of its group. The key need not have been used.
     ///
     /// # Errors
-    /// [`Error::Range`] for the rate, [`Error::Length`] and [`Error::Nul`] for the group and the
-    /// key.
+    /// [`AdminError::Invalid`] for the rate, the group and the key.
     pub async fn rate_key(
         &self,
         group: &str,
         key: &str,
         rate: Option<Option<Rate>>,
-    ) -> Result<Limited, Error> {
+    ) -> Result<Limited, AdminError> {
         check(group, key)?;
         let (every, burst) = stored_rate(rate)?;
         let set = statements::rate_key(group, key, every, burst, self.actor());
@@ -61,14 +62,14 @@ impl Admin {
     /// ones continue. A pause that ends later stays as it is.
     ///
     /// # Errors
-    /// [`Error::Range`] for the time, [`Error::Length`] and [`Error::Nul`] for the texts.
+    /// [`AdminError::Invalid`] for the time and the texts.
     pub async fn pause_key(
         &self,
         group: &str,
         key: &str,
         pause: Duration,
         reason: Option<&str>,
-    ) -> Result<Limited, Error> {
+    ) -> Result<Limited, AdminError> {
         check(group, key)?;
         limits::pause(pause)?;
         limits::reason(reason.unwrap_or(""))?;
@@ -80,15 +81,15 @@ impl Admin {
     /// Ends the pause of a key. Returns whether it was paused.
     ///
     /// # Errors
-    /// [`Error::Length`] and [`Error::Nul`] for the group and the key.
-    pub async fn resume_key(&self, group: &str, key: &str) -> Result<bool, Error> {
+    /// [`AdminError::Invalid`] for the group and the key.
+    pub async fn resume_key(&self, group: &str, key: &str) -> Result<bool, AdminError> {
         check(group, key)?;
         self.ask(&statements::resume_key(group, key, self.actor())).await
     }
 
-    /// How many keys are paused, among the 10,000 that have waited for time to pass the longest;
-    /// [`Count::AtLeast`] if there are more of these.
-    pub async fn paused_keys(&self) -> Result<Count, Error> {
+    /// How many keys are paused. It counts among the 10,000 keys that wait for time to pass and do
+    /// so the longest: [`Count::AtLeast`] where there are more of them.
+    pub async fn paused_keys(&self) -> Result<Count, AdminError> {
         let (paused, looked_at) = self.ask(&statements::keys_paused()).await?;
         Ok(count(paused, looked_at > 10_000))
     }

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use crate::JobId;
 use crate::admin::Admin;
-use crate::admin::jobs::EnqueueError;
+use crate::admin::AdminError;
+use crate::admin::jobs::ByNameError;
 use crate::hooks::carry_value;
 use crate::limits::{self, NAME_BYTES};
-use crate::{Error, JobId};
 
 pub(super) mod statements;
 mod topic;
@@ -14,9 +15,9 @@ mod topic;
 pub use self::topic::{Subscriber, TopicSummary};
 
 impl Admin {
-    /// The topics with subscribers, by name, with the kinds that subscribe: the first 1,000 of
-    /// these.
-    pub async fn topics(&self) -> Result<Vec<TopicSummary>, Error> {
+    /// The topics to which some kind subscribes, by name, with these kinds: the first 1,000 of
+    /// them.
+    pub async fn topics(&self) -> Result<Vec<TopicSummary>, AdminError> {
         let mut topics: Vec<TopicSummary> = Vec::new();
         for found in self.ask(&statements::subscribers()).await? {
             let (topic, subscriber) = (found.topic, found.subscriber);
@@ -28,10 +29,10 @@ impl Admin {
         Ok(topics)
     }
 
-    /// Unsubscribes a kind from this topic. Use it for a kind that no binary has any more, which
-    /// would collect jobs for ever. Its jobs and dead letters stay, and it subscribes again as soon
-    /// as a binary announces it. Returns whether it was subscribed.
-    pub async fn unsubscribe(&self, topic: &str, kind: &str) -> Result<bool, Error> {
+    /// A kind gets no more jobs of this topic: for one that no binary has any more, which would
+    /// collect jobs for ever. Its jobs and its dead letters stay; and it is back as soon as a
+    /// binary announces it again. Returns whether it had subscribed.
+    pub async fn unsubscribe(&self, topic: &str, kind: &str) -> Result<bool, AdminError> {
         limits::name("name of a topic", topic, NAME_BYTES)?;
         limits::name("kind", kind, NAME_BYTES)?;
         self.ask(&statements::unsubscribe(topic, kind, self.actor())).await
@@ -43,13 +44,13 @@ impl Admin {
     /// An application publishes with [`Topic`](crate::enqueue::Topic), in its own transaction.
     ///
     /// # Errors
-    /// [`EnqueueError`] says which.
+    /// [`ByNameError`] says which.
     pub async fn publish(
         &self,
         topic: &str,
         args: &Value,
         version: Option<u16>,
-    ) -> Result<Vec<JobId>, EnqueueError> {
+    ) -> Result<Vec<JobId>, ByNameError> {
         limits::name("name of a topic", topic, NAME_BYTES)?;
         let text = args.to_string();
         limits::payload(&text, 0)?;
@@ -57,8 +58,10 @@ impl Admin {
         carry_value(|| text.len(), &mut metadata);
         let (actor, version) = (self.actor(), version.map(i32::from));
         let publish = statements::publish_noted(actor, topic, args, version, metadata.as_ref());
-        let published = self.ask(&publish).await;
-        let published = published.map_err(|error| EnqueueError::of(error, topic))?;
+        let mut link = self.link();
+        let published = link.call(&publish).await;
+        let published = published.map_err(|error| ByNameError::of(error, topic))?;
+        link.close().await;
         Ok(published.ids.into_iter().map(JobId).collect())
     }
 }

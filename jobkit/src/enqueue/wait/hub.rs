@@ -10,11 +10,12 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::{End, Output};
+use crate::JobId;
+use crate::error::DatabaseError;
 use crate::lock::Lock;
 use crate::store::{
     Awaited, Deadlines, EndRow, Link, News, Notifications, Source, await_jobs, ends_of,
 };
-use crate::{Error, JobId};
 
 /// How long after a look the next one comes at the latest: what was not notified is found then.
 const POLL: Duration = Duration::from_secs(2);
@@ -73,12 +74,12 @@ impl Hub {
     /// Waits for the end of a job, for so long; none is that it has not ended.
     ///
     /// # Errors
-    /// [`Error::Deadline`] where nobody could be asked.
+    /// [`DatabaseError::Deadline`] where nobody could be asked.
     pub(crate) async fn end_of(
         self: &Arc<Self>,
         job: JobId,
         within: Duration,
-    ) -> Result<Option<End>, Error> {
+    ) -> Result<Option<End>, DatabaseError> {
         let ended = async {
             loop {
                 // Without an answer the task has gone with its runtime: another takes its place.
@@ -90,7 +91,7 @@ impl Hub {
         match timeout(within, ended).await {
             Ok(end) => Ok(Some(end)),
             Err(_) if self.lives(job) => Ok(None),
-            Err(_) => Err(Error::Deadline(within)),
+            Err(_) => Err(DatabaseError::Deadline(within)),
         }
     }
 
@@ -131,7 +132,7 @@ impl Hub {
     }
 
     /// One look; says how long the next can wait if nobody rings.
-    async fn look(&self, link: &mut Link, jobs: &[i64]) -> Result<Duration, Error> {
+    async fn look(&self, link: &mut Link, jobs: &[i64]) -> Result<Duration, DatabaseError> {
         let found = link.call(&await_jobs(jobs)).await?;
         self.note(found.iter().map(|(job, at)| (*job, *at != Awaited::Gone)));
         let gone: Vec<i64> =

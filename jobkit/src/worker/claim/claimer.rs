@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::pace::Pace;
 use self::prepare::{Requested, prepare};
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::meter;
 use crate::store::{Claimed, ClaimedJob, Link};
 use crate::worker::counters::Counters;
@@ -125,7 +125,7 @@ impl Claimer {
         }
     }
 
-    async fn claim(&mut self) -> Result<Next, Error> {
+    async fn claim(&mut self) -> Result<Next, DatabaseError> {
         // A connection that cannot be had loses no claim, and clears every job of suspicion.
         if let Err(error) = self.link.open_if_closed().await {
             self.pace.lost = 0;

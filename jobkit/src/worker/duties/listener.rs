@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::meter;
 use crate::store::{News, Notifications};
 use crate::worker::due::Due;
@@ -29,7 +29,7 @@ impl Duty for Listener {
     const NAME: &'static str = "listen";
     const INTERRUPTIBLE: bool = true;
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         // After a reconnect all: notifications sent in between were missed.
         let heard = self.notifications.wait(SILENCE).await;
         meter::listening(heard.is_ok());

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::operating::{Stepped, Steps};
 use crate::store::{Link, next_operation};
 use crate::worker::shared::wake::Wake;
@@ -33,7 +33,7 @@ pub(crate) struct OperationRunner {
 impl Duty for OperationRunner {
     const NAME: &'static str = "operate";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         let next = self.link.call(&next_operation(None)).await?;
         self.idle = next.is_none();
         let Some((id, rests)) = next else {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Link, interval, look_at_bounds, promote};
 use crate::worker::due::Due;
 use crate::worker::shared::ledger::Ledger;
@@ -44,7 +44,7 @@ pub(crate) struct Promoter {
 impl Duty for Promoter {
     const NAME: &'static str = "promote";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         self.due.looks();
         let mut promoted =
             self.link.call(&promote(BATCH, self.ledger.worker(), interval(self.poll))).await?;

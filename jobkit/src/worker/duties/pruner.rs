@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::policy::Policy;
 use crate::store::{
     Link, expired_days, interval, prepare_days, prune_audit, prune_checkpoints, prune_keys,
@@ -40,7 +40,7 @@ pub(crate) fn days_ahead(policies: &[Policy]) -> i32 {
 impl Duty for Pruner {
     const NAME: &'static str = "prune";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         let made = self.link.call(&prepare_days(self.days)).await?;
         if made > 0 {
             tracing::debug!(partitions = made, "jobkit.prune: made partitions");

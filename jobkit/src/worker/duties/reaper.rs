@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{
     ClaimId, Link, claim_jobs, crashed, orphaned_claims, reap_claim, reap_look, reap_workers,
 };
@@ -32,7 +32,7 @@ pub(crate) struct Reaper {
 impl Duty for Reaper {
     const NAME: &'static str = "reap";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         if !self.lease.is_steady() {
             return Ok(self.every.min(Duration::from_secs(1)));
         }
@@ -89,7 +89,7 @@ impl Duty for Reaper {
 
 impl Reaper {
     /// Takes back a claim; where it cannot be as a whole, all of its jobs that can be.
-    async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), Error> {
+    async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), DatabaseError> {
         let ClaimId { worker, n } = claim;
         match self.link.call(&reap_claim(worker, n, None)).await {
             Err(error) if error.may_be_one_job() => {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Link, replay_due};
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
@@ -21,7 +21,7 @@ pub(crate) struct Replayer {
 impl Duty for Replayer {
     const NAME: &'static str = "replay";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         let replayed = self.link.call(&replay_due(PAGE)).await?;
         if replayed > 0 {
             tracing::info!(replayed, "jobkit.replay: replayed dead letters that were due");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::schedule::{Times, decide};
 use crate::store::{Decided, DueSchedule, Link, due_schedules, fire};
 use crate::worker::due::Due;
@@ -62,7 +62,7 @@ pub(crate) struct Scheduler {
 impl Duty for Scheduler {
     const NAME: &'static str = "fire";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         let now = Instant::now();
         self.put_off.retain(|_, until| *until > now);
         let but: Vec<String> = self.put_off.keys().take(MOST_PUT_OFF).cloned().collect();
@@ -129,7 +129,7 @@ impl Scheduler {
 
     /// Carries out what was decided; one that cannot be holds back no other. Answers how many
     /// instants were fired, and how many skipped.
-    async fn fire(&mut self, decided: Vec<Decided>) -> Result<(i32, i32), Error> {
+    async fn fire(&mut self, decided: Vec<Decided>) -> Result<(i32, i32), DatabaseError> {
         let (mut work, mut all) = (vec![&*decided], (0, 0));
         while let Some(some) = work.pop().filter(|some| !some.is_empty()) {
             match (self.link.call(&fire(some)).await, some) {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{
     Link, interval, sweep_all, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
     sweep_unserved,
@@ -47,7 +47,7 @@ pub(crate) struct Sweeper {
 impl Duty for Sweeper {
     const NAME: &'static str = "sweep";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         let worker = self.ledger.worker();
         if self.started != Some(worker) {
             if self.known != Some(worker) {
@@ -89,7 +89,7 @@ impl Duty for Sweeper {
 
 impl Sweeper {
     /// One sweep of everything; returns how many jobs became ready.
-    async fn sweep(&mut self) -> Result<i32, Error> {
+    async fn sweep(&mut self) -> Result<i32, DatabaseError> {
         self.link.call(&sweep_cancelled(PAGE)).await?;
         let mut unserved = 0;
         for _ in 0..MOST_PAGES {

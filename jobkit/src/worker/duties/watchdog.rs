@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Link, SchemaCheck, unknown_kinds};
 use crate::version::split;
 use crate::worker::shared::slots::Slots;
@@ -27,7 +27,7 @@ pub(crate) struct Watchdog {
 impl Duty for Watchdog {
     const NAME: &'static str = "watchdog";
 
-    async fn step(&mut self) -> Result<Duration, Error> {
+    async fn step(&mut self) -> Result<Duration, DatabaseError> {
         match self.link.call(&SchemaCheck).await? {
             Ok(()) => {}
             Err(error) => {

@@ -7,6 +7,8 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use crate::StopReason;
+use crate::error::DatabaseError;
 use crate::meter;
 use crate::reports::Reports;
 use crate::schedule::ZoneRules;
@@ -24,7 +26,6 @@ use crate::worker::shared::running::Running;
 use crate::worker::shared::slots::{Slots, listed};
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::{backoff, jitter};
-use crate::{Error, StopReason};
 
 /// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
 /// must not lose it.
@@ -107,7 +108,7 @@ impl Heartbeat {
         }
     }
 
-    async fn beat(&mut self) -> Result<(), Error> {
+    async fn beat(&mut self) -> Result<(), DatabaseError> {
         let (sent, slept) = (Instant::now(), self.lease.slept());
         // Before the beat: what is concluded now cannot be claimed by a call still under way.
         let snapshot = self.ledger.snapshot();
@@ -118,7 +119,7 @@ impl Heartbeat {
         let pulse = match self.link.call(&beat).await {
             // A connection that ended while it was idle says nothing of the server: with another
             // one it is no failed beat.
-            Err(Error::Unreachable(_)) if used => self.link.call(&beat).await?,
+            Err(DatabaseError::Unreachable(_)) if used => self.link.call(&beat).await?,
             pulse => pulse?,
         };
         if !pulse.alive {
@@ -126,7 +127,7 @@ impl Heartbeat {
         }
         if self.lease.slept() > slept {
             // It may have been renewed before the machine slept: nobody knows how long ago.
-            return Err(Error::Deadline(self.lease.slept() - slept));
+            return Err(DatabaseError::Deadline(self.lease.slept() - slept));
         }
         meter::lease_left(self.lease.ends().1.saturating_duration_since(Instant::now()));
         self.lease.renew(sent, pulse.lapsed);
@@ -191,7 +192,7 @@ impl Heartbeat {
 
     /// Gives back the claims that this worker's calls may have made without its knowing; where they
     /// cannot be as a whole, all of their jobs that can be.
-    async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), Error> {
+    async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), DatabaseError> {
         let Snapshot { worker, concluded, ref held, ref suspect, .. } = *snapshot;
         let release = |jobs| release_lost(worker, concluded, held, suspect, jobs);
         let mut released = 0;
@@ -214,7 +215,7 @@ impl Heartbeat {
     }
 
     /// This worker was reaped: its jobs are others' now. It goes on under a new id.
-    async fn begin_anew(&mut self) -> Result<(), Error> {
+    async fn begin_anew(&mut self) -> Result<(), DatabaseError> {
         tracing::warn!(worker = self.ledger.worker(), "jobkit: reaped; beginning anew");
         self.running.abort_all(StopReason::LeaseLost);
         let sent = Instant::now();

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
+use crate::JobId;
+use crate::error::{ContextError, DatabaseError};
 use crate::reach::{Answer, Completion, Reach};
 use crate::returned::Returned;
 use crate::store::{
@@ -12,7 +14,6 @@ use crate::store::{
     limiter_paused, part, pause_key, pause_key_of, take_slot,
 };
 use crate::worker::shared::ledger::Ledger;
-use crate::{Error, JobId};
 
 /// What handlers ask of the database, by whatever makes their calls: those of a worker take turns
 /// on one connection, which the first one opens.
@@ -90,7 +91,7 @@ impl<A: Ask> Reach for Line<A> {
         job: JobId,
         (keep, took): (Option<Duration>, Duration),
         returned: &'a Returned,
-    ) -> Answer<'a, ()> {
+    ) -> Answer<'a, (), ContextError> {
         let (reason, result) = match returned {
             Returned::Nothing => (None, None),
             Returned::Value(json) => (None, Some(&**json)),
@@ -99,12 +100,13 @@ impl<A: Ask> Reach for Line<A> {
         let (keep, took) = (keep.map(interval), interval(took));
         let complete = complete(worker, n, job.0, keep, took, reason, result);
         Box::pin(async move {
-            let answer = complete.call(connection).await.map_err(|error| refused(error.into()))?;
+            let answer = complete.call(connection).await;
+            let answer = answer.map_err(|error| ContextError::of_completion(error.into()))?;
             match &*answer {
                 "finish" => Ok(()),
-                "cancel" => Err(Error::Cancelled),
-                _ if self.holds((worker, n), job).await? => Err(Error::OtherDatabase),
-                _ => Err(Error::ClaimLost),
+                "cancel" => Err(ContextError::Cancelled),
+                _ if self.holds((worker, n), job).await? => Err(ContextError::OtherDatabase),
+                _ => Err(ContextError::ClaimLost),
             }
         })
     }
@@ -113,20 +115,16 @@ impl<A: Ask> Reach for Line<A> {
 impl<A: Ask> Line<A> {
     /// Whether a claim holds a job by the worker's own look. Not where that is the handler's: there
     /// both see the same.
-    async fn holds(&self, (worker, n): (i64, i64), JobId(job): JobId) -> Result<bool, Error> {
+    async fn holds(
+        &self,
+        (worker, n): (i64, i64),
+        JobId(job): JobId,
+    ) -> Result<bool, DatabaseError> {
         if self.ledger.is_none() {
             return Ok(false);
         }
         let seen = self.asks.ask(completion(worker, &[n], job)).await?;
         Ok(matches!(seen, Completion::Held(_)))
-    }
-}
-
-/// What the server has against a completion.
-fn refused(error: Error) -> Error {
-    match error.code().as_deref() {
-        Some("JK002") => Error::Isolation,
-        _ => error.or_busy(),
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::company::{Company, LARGEST_CHOICE, take_next};
 use super::stand_in::stand_in;
 use super::told;
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::hooks::{Event, Hooks};
 use crate::meter;
 use crate::reports::Reports;
@@ -180,7 +180,7 @@ impl Settler {
     }
 
     /// Writes outcomes of one worker id, and takes in what the permits they free let run next.
-    async fn settle(&mut self, group: &[Settlement]) -> Result<(), Error> {
+    async fn settle(&mut self, group: &[Settlement]) -> Result<(), DatabaseError> {
         let worker = group[0].claim.worker;
         let reservation = self.reservation(worker, group);
         let queues = self.slots.queues();
@@ -295,11 +295,11 @@ fn next<'a>(queues: &'a [Queue], reservation: &Reservation) -> Next<'a> {
 }
 
 /// What to do after so many failures in a row.
-fn remedy(error: &Error, group: &[Settlement], failures: u32) -> Remedy {
+fn remedy(error: &DatabaseError, group: &[Settlement], failures: u32) -> Remedy {
     let code = error.code();
     // Cancelled for its slowness, or for the lock of a semaphore that somebody holds.
-    let held_up =
-        matches!(error, Error::Deadline(_)) || matches!(code.as_deref(), Some("57014" | "55P03"));
+    let held_up = matches!(error, DatabaseError::Deadline(_))
+        || matches!(code.as_deref(), Some("57014" | "55P03"));
     let refused = error.is_final();
     let may_be_one = refused || error.may_be_one_row() && failures >= PATIENCE;
     match group.len() {

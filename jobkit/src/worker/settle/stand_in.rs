@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::limits::clean;
 use crate::store::{EXHAUSTED, Failure, Outcome, Settlement};
 
 /// What is recorded for an outcome that the database refuses: a failed attempt.
-pub(super) fn stand_in(settlement: Settlement, error: &Error) -> Settlement {
+pub(super) fn stand_in(settlement: Settlement, error: &DatabaseError) -> Settlement {
     let requested = settlement.outcome.as_str();
     let text = format!("the outcome `{requested}` could not be recorded: {error}");
     let failure = Failure::from(clean(&text));

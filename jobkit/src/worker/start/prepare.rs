@@ -1,6 +1,6 @@
 //! What is looked at and made before the first claim.
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::limiter::Declaration;
 use crate::policy::Policy;
 use crate::store::{Link, days_there, durability, prepare_days, unserved_queues};
@@ -10,12 +10,12 @@ use crate::worker::some::some;
 use crate::worker::{announce, ticker};
 
 /// Warns of what may lose jobs, and of jobs that wait for nobody.
-pub(super) async fn warn(link: &mut Link, served: &[Served]) -> Result<(), Error> {
+pub(super) async fn warn(link: &mut Link, served: &[Served]) -> Result<(), DatabaseError> {
     warn_of_durability(link).await?;
     warn_of_unserved(link, served).await
 }
 
-async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
+async fn warn_of_durability(link: &mut Link) -> Result<(), DatabaseError> {
     let commit = link.call(&durability()).await?;
     if commit == "off" {
         tracing::warn!(
@@ -27,7 +27,7 @@ async fn warn_of_durability(link: &mut Link) -> Result<(), Error> {
     Ok(())
 }
 
-async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Error> {
+async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), DatabaseError> {
     let waiting = link.call(&unserved_queues()).await?;
     let serves = |queue: &str, named: &Named| match named.prefix() {
         Some(prefix) => queue.starts_with(prefix),
@@ -55,7 +55,7 @@ pub(super) async fn prepare(
     limiters: &[Declaration],
     declared: &mut Declared,
     days: i32,
-) -> Result<(), Error> {
+) -> Result<(), DatabaseError> {
     announce::tell(link, policies).await?;
     announce::limiters(link, limiters).await?;
     declared.tell(link).await?;
@@ -68,7 +68,7 @@ pub(super) async fn prepare(
 
 /// More days cannot be made, which the upkeep goes on trying and complaining of. Jobs end without
 /// them, only that they are kept no longer than the last one.
-async fn with_what_is_there(link: &mut Link, error: Error) -> Result<(), Error> {
+async fn with_what_is_there(link: &mut Link, error: DatabaseError) -> Result<(), DatabaseError> {
     let there = link.call(&days_there()).await?;
     if there == 0 {
         return Err(error);

@@ -1,6 +1,6 @@
 use std::collections::HashSet;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::{Claim, ClaimedJob, Link, set_aside, unstick};
 
 /// Jobs that the server could not read, and that are not known to have gone on.
@@ -14,8 +14,8 @@ impl Aside {
         &mut self,
         link: &mut Link,
         claim: &Claim<'_>,
-        error: Error,
-    ) -> Option<Error> {
+        error: DatabaseError,
+    ) -> Option<DatabaseError> {
         // What took too long was too much, not damaged.
         if !error.may_be_one_row() || error.code().as_deref() == Some("57014") {
             return Some(error);

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use super::Claimer;
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::matching_queues;
 use crate::worker::shared::slots::MOST_QUEUES;
 
@@ -44,7 +44,7 @@ impl Claimer {
     }
 
     /// Looks for new queues if it has not for long.
-    pub(super) async fn follow_if_due(&mut self, now: Instant) -> Result<(), Error> {
+    pub(super) async fn follow_if_due(&mut self, now: Instant) -> Result<(), DatabaseError> {
         if self.follows() && self.pace.follow.is_overdue(now) {
             self.follow(now).await?;
         }
@@ -53,7 +53,9 @@ impl Claimer {
 
     /// Looks for new queues before it rests, unless it just has. Says whether there are some, and
     /// in how long it may look again.
-    pub(super) async fn follow_before_rest(&mut self) -> Result<(bool, Option<Duration>), Error> {
+    pub(super) async fn follow_before_rest(
+        &mut self,
+    ) -> Result<(bool, Option<Duration>), DatabaseError> {
         if !self.follows() {
             return Ok((false, None));
         }
@@ -65,7 +67,7 @@ impl Claimer {
         Ok((self.follow(now).await?, None))
     }
 
-    async fn follow(&mut self, began: Instant) -> Result<bool, Error> {
+    async fn follow(&mut self, began: Instant) -> Result<bool, DatabaseError> {
         let most = i32::try_from(MOST_QUEUES).unwrap_or(i32::MAX);
         let after = std::mem::take(&mut self.pace.follow.after);
         let prefixes = self.slots.prefixes();

@@ -4,7 +4,7 @@ use super::aside::Aside;
 use super::follow::Follow;
 use super::prepare::Requested;
 use super::{LARGEST_BATCH, SUSPICION};
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::store::ClaimedJob;
 use crate::worker::claim::ahead::Ahead;
 use crate::worker::claim::low_water::LowWater;
@@ -76,7 +76,7 @@ impl Pace {
     /// asked for alone is the suspect.
     pub(super) fn failed(
         &mut self,
-        error: &Error,
+        error: &DatabaseError,
         requested: &Requested,
         from_start: bool,
         asked: Instant,

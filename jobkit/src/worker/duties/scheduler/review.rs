@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::Error;
+use crate::error::DatabaseError;
 use crate::schedule::Times;
 use crate::store::{Link, WaitingSchedule, hasten_schedules, waiting_schedules};
 use crate::worker::declared::Declared;
@@ -42,7 +42,10 @@ impl Review {
     }
 
     /// Looks, where it is time to; answers in how long the next instant is due that came of it.
-    pub(super) async fn look(&mut self, link: &mut Link) -> Result<Option<Duration>, Error> {
+    pub(super) async fn look(
+        &mut self,
+        link: &mut Link,
+    ) -> Result<Option<Duration>, DatabaseError> {
         let now = Instant::now();
         if now < self.next {
             return Ok(None);
@@ -60,7 +63,7 @@ impl Review {
 
 /// Brings forward what is later than its times say, of all schedules or only of those behind whose
 /// last instant the clock has stepped back.
-async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, Error> {
+async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, DatabaseError> {
     let (mut after, mut soonest) = (String::new(), None);
     loop {
         let page = link.call(&waiting_schedules(&after, PAGE, only_ahead)).await?;

@@ -4,9 +4,10 @@ use std::time::Instant;
 use tokio::time::sleep_until;
 
 use super::Heartbeat;
+use crate::StopReason;
+use crate::error::DatabaseError;
 use crate::store::renew_lease;
 use crate::worker::ticker::backoff;
-use crate::{Error, StopReason};
 
 impl Heartbeat {
     /// Keeps the lease for what still runs although the worker has ended: nobody can stop it, and
@@ -50,7 +51,7 @@ impl Heartbeat {
     }
 
     /// Renews the lease; false when it is lost.
-    async fn renew(&mut self) -> Result<bool, Error> {
+    async fn renew(&mut self) -> Result<bool, DatabaseError> {
         let (sent, snapshot) = (Instant::now(), self.ledger.snapshot());
         let beat = renew_lease(snapshot.worker, true, snapshot.begun);
         let pulse = self.link.call(&beat).await?;

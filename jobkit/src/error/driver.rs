@@ -6,9 +6,9 @@ use std::fmt;
 
 use sqlx::error::{DatabaseError, ErrorKind};
 
-use crate::Error;
+use super::EnqueueError;
 
-impl Error {
+impl EnqueueError {
     /// The server's answer to a [`Statement`](crate::enqueue::Statement) that some driver sent,
     /// told apart as sqlx's own are: `sqlstate` is its code of five characters, if the driver tells
     /// it, and `message` what it says. The driver's error is among the [sources](StdError::source).
@@ -24,7 +24,7 @@ impl Error {
 
     /// There was no answer: the driver has lost its connection, or got none.
     pub fn unanswered(error: impl StdError + Send + Sync + 'static) -> Self {
-        Self::Unreachable(sqlx::Error::Io(std::io::Error::other(error)))
+        Self::from(sqlx::Error::Io(std::io::Error::other(error)))
     }
 }
 

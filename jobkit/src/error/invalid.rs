@@ -1,0 +1,31 @@
+/// A value that jobkit does not take. It was refused before anything was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidValue {
+    /// A queue, kind, key or tag is longer than its limit (or a queue or kind is empty).
+    #[error("the {what} has {bytes} bytes; 1 to {limit} are allowed")]
+    Length {
+        /// Which text.
+        what: &'static str,
+        /// Its size in UTF-8 bytes.
+        bytes: usize,
+        /// The largest size allowed.
+        limit: usize,
+    },
+    /// A number or duration is outside its range.
+    #[error("the {what} is {value}; {range} is allowed")]
+    Range {
+        /// Which setting.
+        what: &'static str,
+        /// The value given.
+        value: i64,
+        /// The values allowed.
+        range: &'static str,
+    },
+    /// A text contains a NUL character, which PostgreSQL cannot store.
+    #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
+    Nul {
+        /// Which text.
+        what: &'static str,
+    },
+}
