@@ -124,7 +124,6 @@ impl From<ByNameError> for Failure {
         match error {
             ByNameError::Failed(error) => Self::Failed(error),
             ByNameError::QueueFull(full) => Self::Full(full),
-            ByNameError::Metadata => Self::Invalid(format!("{error}.")),
             refused => Self::Refused(title, format!("{refused}.")),
         }
     }

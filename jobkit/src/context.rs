@@ -14,7 +14,7 @@ use tracing::Span;
 pub(crate) use self::completion::Completing;
 pub(crate) use self::report::{Line, Listener, Report, Reported, State, shown};
 use crate::error::ContextError;
-use crate::hooks::{Carried, of_metadata};
+use crate::hooks::Carried;
 use crate::limits;
 use crate::reach::Reach;
 use crate::stop::Stop;
@@ -44,6 +44,7 @@ pub(crate) struct Attempt {
     pub(crate) deadline: Option<Instant>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) carried: Carried,
     pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
     /// `None` in a test of the user's own.
@@ -68,6 +69,7 @@ impl Attempt {
             deadline: None,
             tags: Vec::new(),
             metadata: None,
+            carried: Carried::default(),
             stop: Arc::default(),
             span: Span::none(),
             reach: None,
@@ -168,7 +170,7 @@ impl<S> JobContext<S> {
     /// What the job carries from its enqueue, as set by [`propagate`](crate::hooks::propagate).
     #[must_use]
     pub fn carried(&self) -> Carried {
-        self.metadata().map(of_metadata).unwrap_or_default()
+        self.attempt.carried.clone()
     }
 
     /// The state given with [`Worker::state`](crate::Worker::state).

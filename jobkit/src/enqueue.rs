@@ -22,11 +22,12 @@ pub use self::topic::subscribed;
 use crate::declared::Declared;
 use crate::enqueue::wait::WaitError;
 pub use crate::error::enqueue::EnqueueError;
-use crate::hooks::{Sent, carry, sent};
+use crate::hooks::{Sent, sent};
 use crate::limits::BATCH_BYTES;
 use crate::meter;
 pub use crate::store::Executor;
 use crate::store::NewJob;
+use crate::terms::Terms;
 use crate::unique::Enqueued;
 use crate::{JobId, store};
 
@@ -155,7 +156,7 @@ pub(crate) fn drafts<J: Into<Draft>>(
 ) -> Result<Vec<NewJob>, EnqueueError> {
     let mut jobs: Vec<NewJob> =
         jobs.into_iter().map(|job| job.into().0).collect::<Result<_, _>>()?;
-    carry(jobs.iter_mut().map(NewJob::metadata));
+    Terms::carry(jobs.iter_mut().map(|job| &mut job.terms));
     Ok(jobs)
 }
 

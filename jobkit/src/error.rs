@@ -2,7 +2,7 @@
 //!
 //! | you | the error |
 //! |---|---|
-//! | enqueue, publish | [`EnqueueError`](crate::enqueue::EnqueueError) |
+//! | enqueue, publish | [`EnqueueError`] |
 //! | wait for the end of a job | [`WaitError`](crate::enqueue::wait::WaitError) |
 //! | write a handler | [`ContextError`], [`Denied`](crate::limiter::Denied) |
 //! | connect | [`ConnectError`], [`InvalidAddress`] |
@@ -11,9 +11,9 @@
 //! | announce jobs | [`AnnounceError`] |
 //! | look and act as an operator | [`AdminError`](crate::admin::AdminError) |
 //!
-//! Most have two variants that say what their names say, in words that are the same everywhere:
-//! `Invalid`, an [`InvalidValue`] that was refused before anything was sent, and `Database`, a
-//! [`DatabaseError`]. Each text is a sentence that says what is wrong, and what to do about it.
+//! Most have the same two variants: `Invalid`, an [`InvalidValue`] that was refused before anything
+//! was sent, and `Database`, a [`DatabaseError`]. Each text is a sentence that says what is wrong,
+//! and what to do about it.
 //!
 //! A function that does several of these things returns `Box<dyn std::error::Error>`, or whatever
 //! holds any error where you work; a handler returns [`jobkit::Result`](crate::Result).
@@ -32,8 +32,8 @@ mod text;
 pub(crate) use self::answer::QUEUE_FULL;
 pub use self::context::ContextError;
 pub use self::database::{DatabaseError, SchemaError};
+pub(crate) use self::enqueue::EnqueueError;
 pub use self::enqueue::{EncryptError, QueueFull};
-pub(crate) use self::enqueue::{EnqueueError, NO_OBJECT};
 pub use self::invalid::InvalidValue;
 pub use self::migrate::MigrateError;
 pub use self::problems::StartProblems;

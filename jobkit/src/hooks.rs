@@ -22,8 +22,8 @@ mod told;
 use std::borrow::Cow;
 use std::time::Duration;
 
+pub(crate) use self::carried::carried;
 pub use self::carried::{AlreadySet, Carried, propagate};
-pub(crate) use self::carried::{carry, carry_value, of_metadata};
 pub use self::told::on_enqueue;
 pub(crate) use self::told::sent;
 pub(crate) use self::told::{Hook, Hooks};

@@ -32,7 +32,8 @@ create table jobkit.jobs (
     coalesced_by bigint,                         -- a newer job of its key was claimed: it ends
     awaited boolean,                             -- somebody waits for its end
     due_since timestamptz,                       -- where duplicates change it after it was due
-    waits_since timestamptz                      -- since when it is told to wait, as by a 429
+    waits_since timestamptz,                     -- since when it is told to wait, as by a 429
+    terms jsonb                                  -- what was said of this one job (`require_terms`)
 );
 -- Uncompressed, so that a claim can tell the size of its payloads without reading them.
 alter table jobkit.jobs alter column args set storage external,
@@ -130,7 +131,8 @@ create type jobkit.new_job as (
     unique_key text,
     unique_while text,                           -- queued, running, unfinished or coalesce
     unique_for interval,                         -- held at least as long, from now
-    on_duplicate text                            -- skip, replace, debounce or run_again
+    on_duplicate text,                           -- skip, replace, debounce or run_again
+    terms jsonb
 );
 
 -- new_jobs: many of them, an array for each column, which costs a server least to be sent and taken
@@ -153,7 +155,8 @@ create type jobkit.new_jobs as (
     unique_key text[],
     unique_while text[],
     unique_for interval[],
-    on_duplicate text[]
+    on_duplicate text[],
+    terms jsonb[]
 );
 
 -- outcome: what became of a claimed job: finish, retry, wait, snooze, bury, discard, cancel, expire
@@ -202,6 +205,7 @@ create type jobkit.claimed as (
     args json,
     tags text[],
     metadata jsonb,
+    terms jsonb,
     waited interval,                             -- since it was due
     note json
 );

@@ -27,6 +27,7 @@ create table jobkit.finished (
     expires_at timestamptz not null,
     version smallint,
     result json,                                 -- what it returned
+    terms jsonb,
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
 

@@ -41,7 +41,8 @@ create table jobkit.dead_letters (
     version smallint,
     unique_scope text collate "C",               -- the unique key, which its replay may hold
     unique_key text collate "C",
-    unique_while text
+    unique_while text,
+    terms jsonb
 );
 -- One for each kind and key; those without a key are told apart by their ids.
 create unique index dead_letters_key on jobkit.dead_letters

@@ -386,8 +386,7 @@ async fn topics_are_listed_published_to_and_left() {
     assert_eq!(published.status, StatusCode::CREATED, "{}", published.body);
     let answer: serde_json::Value = serde_json::from_str(&published.body).unwrap();
     let job = answer["jobs"][0].as_str().unwrap();
-    let stored =
-        format!("jobkit.jobs where id = {job} and metadata->'jobkit'->>'topic' = 'order.paid'");
+    let stored = format!("jobkit.jobs where id = {job} and terms->>'topic' = 'order.paid'");
     assert_eq!(lab.count(&stored).await, 1);
     let operator = dashboard(&lab, Permissions::operator());
     let refused = send(&operator, "/api/v1/topics/publish", event).await;

@@ -79,13 +79,12 @@ async fn one_that_coalesces_is_enqueued_beside_the_others() {
 }
 
 #[tokio::test]
-async fn how_long_it_may_wait_and_be_tried_is_in_its_metadata() {
+async fn how_long_it_may_wait_and_be_tried_is_in_its_terms() {
     let (lab, app) = site().await;
     let rest = r#""expires": 90, "retry_for": 3600, "metadata": {"by": "a script"}"#;
     let (job, _) = taken(&app, rest).await;
-    let metadata: Value = lab.value("select metadata from jobkit.jobs").await;
-    let terms = serde_json::json!({"expires": 90.0, "retry_for": 3600.0});
-    assert_eq!(metadata, serde_json::json!({"by": "a script", "jobkit": terms}));
+    let terms: Value = lab.value("select terms from jobkit.jobs").await;
+    assert_eq!(terms, serde_json::json!({"expires": 90.0, "retry_for": 3600.0}));
     let page = get(&app, &format!("/jobs/{job}")).await.body;
     assert!(page.contains("Expires unless it starts by "), "{page}");
 }

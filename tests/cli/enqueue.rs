@@ -69,14 +69,13 @@ async fn one_that_coalesces_is_enqueued_beside_the_others_and_shows_its_key() {
 }
 
 #[tokio::test]
-async fn how_long_one_may_wait_and_be_tried_is_in_its_metadata() {
+async fn how_long_one_may_wait_and_be_tried_is_in_its_terms() {
     let lab = lab().await;
     let metadata = "{\"by\": \"a script\"}";
     let options = ["--expires", "90s", "--retry-for", "1h", "--metadata", metadata];
     let (job, _) = taken(&lab, "{}", &options).await;
-    let stored: Value = lab.value("select metadata from jobkit.jobs").await;
-    let terms = json!({"expires": 90.0, "retry_for": 3600.0});
-    assert_eq!(stored, json!({"by": "a script", "jobkit": terms}));
+    let terms: Value = lab.value("select terms from jobkit.jobs").await;
+    assert_eq!(terms, json!({"expires": 90.0, "retry_for": 3600.0}));
     let why = run(&lab, &["jobs", "explain", &job]).await.good();
     assert!(why.contains("Expires unless it starts by "), "{why}");
 }

@@ -202,7 +202,8 @@ async fn a_claim_reads_what_it_takes_of_a_million(lab: Lab) {
 /// The least time in microseconds that a claim of ten spent looking; each is given back.
 async fn least(lab: &Lab, queue: &str, from: From) -> i64 {
     let mut session = lab.worker_session("measured").await;
-    let sql = format!("select max(scan_us) from {}", claim(queue, from, SLOTS));
+    let sql =
+        format!("select max((note ->> 'scan_us')::bigint) from {}", claim(queue, from, SLOTS));
     let mut least = i64::MAX;
     for _ in 0..31 {
         least = least.min(session.value(&sql).await.unwrap());
@@ -447,7 +448,7 @@ async fn a_worker_has_one_plan_for_every_call_and_that_by_indexes() {
         lab.run("create table seen (at text, settings text)").await;
         for (function, passage) in [
             ("claim", "select clock_timestamp(), exists (select from jobkit.brakes)"),
-            ("settle", "if p_n = array_fill("),
+            ("settle", "if p.n = array_fill("),
         ] {
             let look = format!(
                 "insert into public.seen select '{function}', string_agg(s.name || '=' ||

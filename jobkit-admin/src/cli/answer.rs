@@ -169,7 +169,6 @@ impl From<ByNameError> for Failure {
     fn from(error: ByNameError) -> Self {
         match error {
             ByNameError::Failed(error) => error.into(),
-            ByNameError::Metadata => Self::usage(error.to_string()),
             error => Self::refused(error.to_string()),
         }
     }

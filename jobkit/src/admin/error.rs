@@ -11,7 +11,7 @@ pub enum AdminError {
     /// first.
     #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
     Replaying,
-    /// A payload cannot be sealed, for lack of a key.
+    /// What a kind encrypts cannot be sealed.
     #[error(transparent)]
     Encrypt(#[from] EncryptError),
     /// A text, a number or a time is not one that it may be.

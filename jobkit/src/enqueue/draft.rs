@@ -12,7 +12,7 @@ use crate::declared::Declared;
 use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
 use crate::error::{EncryptError, EnqueueError, InvalidValue};
-use crate::hooks::{Sent, carry, sent};
+use crate::hooks::{Sent, sent};
 use crate::limits::{
     self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
 };
@@ -59,8 +59,7 @@ impl NewJob {
     ) -> Result<Self, EnqueueError> {
         let policy = J::POLICY;
         let terms = Terms::said(overrides.expires, overrides.retry_for)?;
-        let metadata = terms.within(overrides.metadata).ok_or(EnqueueError::Metadata)?;
-        let (args, metadata) = payload(&policy, job, metadata.as_ref())?;
+        let (args, metadata) = payload(&policy, job, overrides.metadata.as_ref())?;
         let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
         limits::name("queue", &queue, NAME_BYTES)?;
         limits::name("kind", policy.kind, NAME_BYTES)?;
@@ -91,6 +90,7 @@ impl NewJob {
             args,
             tags: overrides.tags,
             metadata,
+            terms,
             unique,
         })
     }
@@ -227,7 +227,7 @@ pub(crate) async fn insert_one<'c, X: Executor<'c>>(
     mut draft: NewJob,
     executor: X,
 ) -> Result<Enqueued, EnqueueError> {
-    carry([draft.metadata()]);
+    Terms::carry([&mut draft.terms]);
     let (kind, queue) = (draft.kind, &draft.queue);
     let span = tracing::debug_span!("jobkit.enqueue", job.kind = kind, %queue, jobs = 1);
     if draft.unique.is_none() {

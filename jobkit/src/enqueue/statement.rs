@@ -3,8 +3,8 @@ use std::fmt;
 use crate::enqueue::Draft;
 use crate::enqueue::{drafts, fits};
 use crate::error::EnqueueError;
-use crate::hooks::carry;
 use crate::store::{Insert, NewJob};
+use crate::terms::Terms;
 
 /// An enqueue as one SQL statement, for drivers other than sqlx 0.9. Whichever transaction sends
 /// it, the jobs exist if and only if that transaction commits.
@@ -59,7 +59,7 @@ impl Statement {
     /// Those that [`Enqueue::enqueue`](crate::Enqueue::enqueue) finds before anything is sent.
     pub fn enqueue(job: impl Into<Draft>) -> Result<Self, EnqueueError> {
         let mut job = job.into().0?;
-        carry([job.metadata()]);
+        Terms::carry([&mut job.terms]);
         Ok(Self { insert: Insert::jobs(&[job]), is_empty: false })
     }
 

@@ -5,10 +5,11 @@ use tracing::Instrument;
 use crate::enqueue::draft::payload;
 use crate::enqueue::{Executor, Statement};
 use crate::error::EnqueueError;
-use crate::hooks::{Sent, carry, sent};
+use crate::hooks::{Sent, sent};
 use crate::limits::{NAME_BYTES, VERSIONS};
 use crate::policy::Policy;
 use crate::store::{self, Insert};
+use crate::terms::Terms;
 use crate::{JobId, meter};
 
 /// Something that is published: it becomes one job for each kind that subscribes.
@@ -108,9 +109,10 @@ const fn check<T: Topic>() {
 
 /// Checks what is published, so that nothing in it can fail in the database.
 fn insert<T: Topic>(event: &T) -> Result<Insert, EnqueueError> {
-    let (args, mut metadata) = payload(&subscribed::<T>(Policy::new(T::NAME)), event, None)?;
-    carry([(args.get().len(), &mut metadata)]);
-    Ok(Insert::publish(T::NAME, T::VERSION, args, metadata))
+    let (args, _metadata) = payload(&subscribed::<T>(Policy::new(T::NAME)), event, None)?;
+    let mut terms = Terms::default();
+    Terms::carry([&mut terms]);
+    Ok(Insert::publish(T::NAME, T::VERSION, args, &terms))
 }
 
 async fn publish<'c, X: Executor<'c>>(

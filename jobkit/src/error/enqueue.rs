@@ -1,9 +1,5 @@
 use super::{DatabaseError, InvalidValue};
 
-/// What is said of metadata that is no object.
-pub(crate) const NO_OBJECT: &str = "the metadata is not a JSON object, so it cannot say when the \
-                                    job expires or how long it is retried; make it an object";
-
 /// Why nothing was enqueued, or published.
 ///
 /// All but [`QueueFull`](Self::QueueFull) and [`Database`](Self::Database) is found before
@@ -57,10 +53,6 @@ pub enum EnqueueError {
         /// The largest size allowed.
         limit: usize,
     },
-    /// The metadata is not a JSON object, so what [`expires`](crate::enqueue::Pending::expires) and
-    /// [`retry_for`](crate::enqueue::Pending::retry_for) say cannot be stored in it.
-    #[error("{NO_OBJECT}")]
-    Metadata,
     /// An option, a key or the payload is not one that a job may have.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),

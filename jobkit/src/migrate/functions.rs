@@ -36,10 +36,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         end_jobs enqueue enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs
         lock_jobs log_attempt make_ready make_scheduled may_wait new_job new_jobs new_jobs_at
         new_jobs_of outcomes payload_size plan_once promote refuse require_options require_payload
-        require_read_committed require_shape require_tags require_time reschedule retry_until
-        run_again seconds settle settle_apart settle_grant settle_one settle_others settle_partial
-        stay_waiting store_all store_one tell_end terms unversioned versioned withdraw
-        wrong_at_length wrong_with
+        require_read_committed require_shape require_tags require_terms require_time reschedule
+        retry_until run_again seconds settle settle_apart settle_grant settle_one settle_others
+        settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
+        withdraw wrong_at_length wrong_with
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }

@@ -13,6 +13,7 @@ use super::Call;
 use super::count::duration;
 use super::lane::Lane;
 use super::read::{FromColumn, from_column};
+use crate::terms::Terms;
 
 /// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +141,7 @@ pub(crate) struct ClaimedJob {
     pub(crate) payload: Box<[u8]>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) terms: Terms,
     /// How long it had been due.
     pub(crate) waited: Duration,
     /// What of it could not be read, and why: it cannot run.
@@ -214,6 +216,7 @@ impl ClaimedJob {
             payload: of.read(at.args),
             tags: of.read::<Option<_>>(at.tags).unwrap_or_default(),
             metadata: of.read(at.metadata),
+            terms: Terms::read(of.read::<Option<Box<RawValue>>>(at.terms).as_deref()),
             waited: of.read(at.waited),
             unreadable: None,
         };
@@ -241,7 +244,7 @@ macro_rules! places {
 
 places! {
     job_id kind queue lane attempt max_attempts crashes snoozes created_at cancelled keyed args tags
-    metadata waited note
+    metadata terms waited note
 }
 
 /// Reads a row whatever is wrong with it.

@@ -1,6 +1,7 @@
 use serde_json::value::RawValue;
 
 use super::new_job::{NewJob, written};
+use crate::terms::Terms;
 
 /// An enqueue as one statement that any driver can send: every parameter is text or null, and the
 /// first column of its rows is the id of a job.
@@ -18,19 +19,13 @@ impl Insert {
     }
 
     /// Of a job for each kind that subscribes to a topic, with this payload.
-    pub(crate) fn publish(
-        topic: &str,
-        version: u16,
-        args: Box<RawValue>,
-        metadata: Option<Box<RawValue>>,
-    ) -> Self {
-        let text = |json| Box::<str>::from(json).into_string();
+    pub(crate) fn publish(topic: &str, version: u16, args: Box<RawValue>, terms: &Terms) -> Self {
         let version = Some(version).filter(|version| *version != 1);
         let parameters = vec![
             Some(topic.to_owned()),
-            Some(text(args)),
+            Some(Box::<str>::from(args).into_string()),
             version.map(|version| version.to_string()),
-            metadata.map(text),
+            terms.some().and_then(|terms| serde_json::to_string(terms).ok()),
         ];
         Self { sql: include_str!("sql/topics_publish.sql"), parameters }
     }

@@ -9,6 +9,7 @@ use sqlx::error::BoxDynError;
 use sqlx::postgres::PgArguments;
 
 use self::form::Form;
+use crate::terms::Terms;
 
 /// A job to be stored; everything in it has been checked.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct NewJob {
     pub(crate) args: Box<RawValue>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) terms: Terms,
     pub(crate) unique: Option<UniqueKey>,
 }
 
@@ -43,11 +45,6 @@ pub(crate) struct UniqueKey {
 }
 
 impl NewJob {
-    /// The metadata, with the size of the payload: both share a limit.
-    pub(crate) fn metadata(&mut self) -> (usize, &mut Option<Box<RawValue>>) {
-        (self.args.get().len(), &mut self.metadata)
-    }
-
     /// Size of the payload and the metadata.
     pub(crate) fn bytes(&self) -> usize {
         self.args.get().len() + self.metadata.as_ref().map_or(0, |json| json.get().len())

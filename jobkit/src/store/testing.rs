@@ -92,12 +92,15 @@ pub(crate) struct StoredJob {
     pub(crate) args: String,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Value>,
+    pub(crate) expires: Option<Duration>,
+    pub(crate) retry_for: Option<Duration>,
     pub(crate) state: String,
 }
 
 from_row! {
     StoredJob { id, kind, version, queue, priority, attempt, max_attempts, run_at, created_at,
-        due_in, concurrency_key, dead_letter_key, unique_key, args, tags, metadata, state }
+        due_in, concurrency_key, dead_letter_key, unique_key, args, tags, metadata, expires,
+        retry_for, state }
 }
 
 /// Calls of handlers, on their way to whoever has the connection.

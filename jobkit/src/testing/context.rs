@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::context::Attempt;
+use crate::hooks::Carried;
 use crate::stop::{Stop, WorkerWide};
 use crate::{JobContext, JobId, StopReason};
 
@@ -43,6 +44,7 @@ pub fn context<S>(state: S) -> ContextBuilder<S> {
         timeout: None,
         tags: Vec::new(),
         metadata: None,
+        carried: Carried::default(),
         stops: Stops::default(),
     }
 }
@@ -62,6 +64,7 @@ pub struct ContextBuilder<S> {
     timeout: Option<Duration>,
     tags: Vec<String>,
     metadata: Option<Value>,
+    carried: Carried,
     stops: Stops,
 }
 
@@ -117,6 +120,12 @@ impl<S> ContextBuilder<S> {
         Self { metadata: Some(metadata), ..self }
     }
 
+    /// Carries a text, as [`JobContext::carried`] says.
+    pub fn carries(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.carried.set(name, value);
+        self
+    }
+
     /// As if a schedule of this name had enqueued the job for this instant, which
     /// [`JobContext::instant`] says.
     pub fn instant(self, schedule: &str, instant: DateTime<Utc>) -> Self {
@@ -157,6 +166,7 @@ impl<S> ContextBuilder<S> {
             deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             tags: self.tags,
             metadata: metadata.transpose().expect("a JSON value is JSON"),
+            carried: self.carried,
             stop: self.stops.stop,
             ..Attempt::for_test()
         };

@@ -47,6 +47,10 @@ pub struct Enqueued<J> {
     pub tags: Vec<String>,
     /// Its metadata.
     pub metadata: Option<Value>,
+    /// How long after it is due it may begin, if that was said of this job.
+    pub expires: Option<Duration>,
+    /// For how long it is tried again, if that was said of this job.
+    pub retry_for: Option<Duration>,
 }
 
 impl<J> Deref for Enqueued<J> {
@@ -80,6 +84,8 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
             unique_key: stored.unique_key,
             tags: stored.tags,
             metadata: stored.metadata,
+            expires: stored.expires,
+            retry_for: stored.retry_for,
         })
     }
 }

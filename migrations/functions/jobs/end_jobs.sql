@@ -47,12 +47,12 @@ begin
             insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt,
                 max_attempts, snoozes, created_at, run_at, finished_at, took, worker_id,
                 concurrency_group, concurrency_key, dead_letter_id, errors, args, tags, metadata,
-                version, reason, result, expires_at)
+                version, terms, reason, result, expires_at)
             select g.id, g.kind, g.queue, g.priority, p_outcome, g.attempt + p_charged,
                 g.max_attempts, g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key, g.dead_letter_id,
                 case when g.attempt > 0 or v_logged then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, g.version, i.reason, i.result::json,
+                g.args, g.tags, g.metadata, g.version, g.terms, i.reason, i.result::json,
                 case when v_gaps then jobkit.expiry(v_now + i.keep)
                     else greatest(least(v_now + i.keep, v_last), v_first) end
             from unnest(p.job, p.keep, p.took, p.reason, p.result)

@@ -13,7 +13,7 @@ create or replace function jobkit.enqueue(
     p_unique_key text default null, p_unique_while text default null,
     p_unique_for interval default null, p_on_duplicate text default null,
     p_unique_group text default null, p_coalesce_key text default null,
-    p_coalesce_group text default null
+    p_coalesce_group text default null, p_terms jsonb default null
 ) returns bigint
 language plpgsql
 security definer
@@ -64,7 +64,7 @@ begin
         p_args => p_args::text, p_run_at => p_run_at,
         p_concurrency_group => v_kind.concurrency_group, p_concurrency_key => p_concurrency_key,
         p_dead_letter_key => p_dead_letter_key, p_tags => p_tags, p_metadata => p_metadata,
-        p_version => nullif(p_version, 1)::smallint);
+        p_version => nullif(p_version, 1)::smallint, p_terms => p_terms);
     if coalesce(p_unique_key, p_coalesce_key) is null then
         return jobkit.enqueue_all(jobkit.new_jobs_of(v_job));
     end if;

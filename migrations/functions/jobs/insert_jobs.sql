@@ -29,6 +29,7 @@ begin
         from unnest(v_due) as d (due);
     end if;
     perform jobkit.require_tags(p.tags) where array_remove(p.tags, null) <> '{}';
+    perform jobkit.require_terms(p.terms) where array_remove(p.terms, null) <> '{}';
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
         -- A queue that is full refuses all, if any of them would be in it.
         perform jobkit.require_room(b.queue) from jobkit.bounds b
@@ -40,11 +41,11 @@ begin
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p.kind))));
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
-        unique_scope, unique_key, unique_while)
+        unique_scope, unique_key, unique_while, terms)
     select i.id, i.kind, i.queue, i.priority, i.max_attempts, coalesce(i.due, v_now), v_now,
         case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args::json,
         case when i.tags is not null then array(select jsonb_array_elements_text(i.tags)) end,
-        i.metadata, i.version, i.unique_scope, i.unique_key, i.unique_while
+        i.metadata, i.version, i.unique_scope, i.unique_key, i.unique_while, i.terms
     from (
         select unnest(v_ids) as id, unnest(p.kind) as kind, unnest(p.queue) as queue,
             unnest(p.priority) as priority, unnest(p.max_attempts) as max_attempts,
@@ -52,7 +53,8 @@ begin
             unnest(p.concurrency_key) as key, unnest(p.dead_letter_key) as dead_letter_key,
             unnest(p.args) as args, unnest(p.tags) as tags, unnest(p.metadata) as metadata,
             unnest(p.version) as version, unnest(p.unique_scope) as unique_scope,
-            unnest(p.unique_key) as unique_key, unnest(p.unique_while) as unique_while
+            unnest(p.unique_key) as unique_key, unnest(p.unique_while) as unique_while,
+            unnest(p.terms) as terms
     ) i
     where i.id is not null and (p_checked or jobkit.refuse(jobkit.wrong_with(i.kind, i.queue,
         i.priority, i.max_attempts, i.grp, i.key, i.dead_letter_key, i.args, i.metadata,

@@ -8,6 +8,6 @@ language sql stable as $$
         p.concurrency_key[p_at:p_at], p.dead_letter_key[p_at:p_at], p.tags[p_at:p_at],
         p.metadata[p_at:p_at], p.version[p_at:p_at], p.unique_scope[p_at:p_at],
         p.unique_key[p_at:p_at], p.unique_while[p_at:p_at], p.unique_for[p_at:p_at],
-        p.on_duplicate[p_at:p_at]
+        p.on_duplicate[p_at:p_at], p.terms[p_at:p_at]
     )::jobkit.new_jobs
 $$;

@@ -6,6 +6,6 @@ language sql stable as $$
         array[p.delay], array[p.run_at], array[p.concurrency_group], array[p.concurrency_key],
         array[p.dead_letter_key], array[pg_catalog.to_jsonb(p.tags)], array[p.metadata],
         array[p.version], array[p.unique_scope], array[p.unique_key], array[p.unique_while],
-        array[p.unique_for], array[p.on_duplicate]
+        array[p.unique_for], array[p.on_duplicate], array[p.terms]
     )::jobkit.new_jobs
 $$;

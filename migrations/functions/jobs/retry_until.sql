@@ -5,5 +5,5 @@ language sql stable as $$
     select t.retry_for + least(
         (select min(a.ended_at) from jobkit.attempts a where a.job_id = p_job.id),
         p_job.waits_since, clock_timestamp())
-    from jobkit.terms(p_job.kind, p_job.metadata) t
+    from jobkit.terms(p_job.kind, p_job.terms) t
 $$;

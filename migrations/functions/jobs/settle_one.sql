@@ -16,7 +16,7 @@ begin
     if v_ending = 'wait' then
         p_job.waits_since := least(p_job.waits_since, clock_timestamp());
         v_ending := case when v_run_at > p_job.waits_since + coalesce(
-            (jobkit.terms(p_job.kind, p_job.metadata)).retry_for, '1 day')
+            (jobkit.terms(p_job.kind, p_job.terms)).retry_for, '1 day')
             then 'retry' else 'snooze' end;
     elsif v_ending <> 'release' then
         p_job.waits_since := null;

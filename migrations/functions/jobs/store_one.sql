@@ -19,12 +19,12 @@ begin
     with job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
             concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
-            unique_scope, unique_key, unique_while)
+            unique_scope, unique_key, unique_while, terms)
         values (coalesce(p_id, pg_catalog.nextval('jobkit.jobs_id_seq')), p.kind, p.queue,
             p.priority, p.max_attempts, pg_catalog.statement_timestamp(),
             pg_catalog.statement_timestamp(), p.concurrency_group, p.concurrency_key,
             p.dead_letter_key, p.args::pg_catalog.json, p.tags, p.metadata, p.version,
-            p.unique_scope, p.unique_key, p.unique_while)
+            p.unique_scope, p.unique_key, p.unique_while, p.terms)
         returning id
     )
     insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)

@@ -1,10 +1,11 @@
 -- fan_out: a job for each kind that subscribes to a topic, all with this payload, and with what the
 -- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. A queue
 -- that is full takes its job all the same: who publishes knows nothing of it. Returns the jobs with
--- their kinds. p_version of the payload, null = 1; the metadata say the topic, too.
+-- their kinds. p_version of the payload, null = 1; the terms say the topic.
 -- It runs as the owner, for whoever may enqueue and nothing else.
 create or replace function jobkit.fan_out(
-    p_topic text, p_args text, p_version smallint, p_metadata jsonb
+    p_topic text, p_args text, p_version smallint, p_metadata jsonb,
+    p_terms jsonb default null
 ) returns table (job_id bigint, kind text)
 language plpgsql
 security definer
@@ -13,9 +14,8 @@ as $$
 declare
     v_to record;
     v_jobs bigint[];
-    v_metadata constant jsonb := coalesce(p_metadata, '{}') || jsonb_build_object('jobkit',
-        case jsonb_typeof(p_metadata -> 'jobkit') when 'object' then p_metadata -> 'jobkit'
-            else '{}' end || jsonb_build_object('topic', p_topic));
+    v_terms constant jsonb :=
+        coalesce(p_terms, '{}') || jsonb_build_object('topic', p_topic);
 begin
     perform jobkit.refuse(jobkit.wrong_with(
         'kind', 'queue', 0, 1, null, null, null, p_args, p_metadata, p_version));
@@ -35,8 +35,9 @@ begin
     v_jobs := array(select e.id from jobkit.insert_jobs(
         jobkit.new_jobs(p_kind => v_to.kind, p_queue => v_to.queue, p_priority => v_to.priority,
             p_max_attempts => v_to.max_attempts, p_args => array_fill(p_args, array[v_to.jobs]),
-            p_metadata => array_fill(v_metadata, array[v_to.jobs]),
-            p_version => array_fill(p_version, array[v_to.jobs])),
+            p_metadata => array_fill(p_metadata, array[v_to.jobs]),
+            p_version => array_fill(p_version, array[v_to.jobs]),
+            p_terms => array_fill(v_terms, array[v_to.jobs])),
         p_bounded => false) as e (id));
     return query select u.job_id, u.kind from unnest(v_jobs, v_to.kind) as u (job_id, kind);
 end

@@ -4,7 +4,7 @@
 --   select jobkit.publish('order.paid', '{"order": 7}');
 create or replace function jobkit.publish(
     p_topic text, p_args jsonb default '{}', p_version integer default null,
-    p_metadata jsonb default null
+    p_metadata jsonb default null, p_terms jsonb default null
 ) returns setof bigint
 language plpgsql
 security definer
@@ -29,7 +29,8 @@ begin
     from jobkit.subscriptions s join jobkit.kinds k on k.kind = s.kind
     where s.topic = p_topic and jsonb_typeof(p_args) = 'string';
     return query select f.job_id
-    from jobkit.fan_out(p_topic, p_args::text, nullif(p_version, 1)::smallint, p_metadata) as f;
+    from jobkit.fan_out(p_topic, p_args::text, nullif(p_version, 1)::smallint, p_metadata,
+        p_terms) as f;
 end
 $$;
 revoke all on function jobkit.publish from public;

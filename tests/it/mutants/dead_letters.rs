@@ -5,7 +5,7 @@ use crate::races::{dead_letters, recovery};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // One for each kind and key, with its history.
-    bury: "metadata = excluded.metadata;" => "metadata = excluded.metadata where false;",
+    bury: "terms = excluded.terms;" => "terms = excluded.terms where false;",
         dead_letters::t50_two_failures_of_a_key_make_one_dead_letter;
     bury: "args = excluded.args," => "args = d.args,",
         dead_letters::t50_two_failures_of_a_key_make_one_dead_letter;
@@ -68,7 +68,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         dead_letters::a_replay_that_is_cancelled_leaves_the_dead_letter_open;
     settle: "c.keyed, c.replays into" => "c.keyed, false into",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "coalesce(bool_or(s.replays), false)" => "false",
         dead_letters::t124_a_replay_behind_the_success_of_the_first_is_refused;
     // Removed only while nothing replays it.

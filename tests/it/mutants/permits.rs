@@ -92,11 +92,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::a_replay_that_goes_along_resolves_its_dead_letter;
     pass_permit: "perform jobkit.skip_dead(array[v_key.grp], array[v_key.key]);" => "",
         succession::the_search_begins_behind_dead_entries_that_made_it_slow;
-    settle: "and cardinality(p_job) = 1 then" => "then",
+    settle: "and cardinality(p.job) = 1 then" => "then",
         succession::as_many_go_along_as_there_is_room_for;
-    settle: "and v_finish = p_job and" => "and",
+    settle: "and v_finish = p.job and" => "and",
         succession::a_settle_under_another_claim_passes_nothing_on;
-    settle: "and v_finish = p_job and" => "and v_held = p_job and",
+    settle: "and v_finish = p.job and" => "and v_held = p_job and",
         succession::a_job_that_is_given_back_comes_before_younger_ones;
     // … where there is more than one.
     settle: "if v_keyed and p_next is not null" => "if false" with

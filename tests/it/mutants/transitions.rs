@@ -6,38 +6,38 @@ use crate::{clock, old_plans, plans};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // The claim's fence.
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "c.n = g.n for update" => "c.n = g.n for key share",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "c.n = g.n for update" => "c.n = g.n",
         settle::outcomes_of_one_batch_take_turns;
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "c.n = g.n for update" => "c.n = g.n for update skip locked",
         settle::a_late_finish_waits_for_any_other_outcome_and_is_lost;
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "l.jobs = l.job_ids" => "true",
         settle::two_retries_of_a_job_are_charged_once;
-    settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "((l.n, j) in (select * from unnest(p_n, p_job)))" => "(j = any (p_job))",
+    settle: "c.job_ids = p.job" => "false" with
+    settle_partial: "((l.n, j) in (select * from unnest(p.n, p.job)))" => "(j = any (p_job))",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
-    settle: "c.job_ids = p_job" => "false" with
-    settle_partial: "((l.n, j) in (select * from unnest(p_n, p_job)))" => "(true)",
+    settle: "c.job_ids = p.job" => "false" with
+    settle_partial: "((l.n, j) in (select * from unnest(p.n, p.job)))" => "(true)",
         settle::outcomes_of_one_batch_take_turns;
-    settle: "c.job_ids = p_job" => "false" with
+    settle: "c.job_ids = p.job" => "false" with
     settle_partial: "l.jobs = l.job_ids" => "true",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
     settle_partial: "then l.jobs else" => "then '{}' else",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle_partial: "cardinality(s.settled) = cardinality(s.job_ids)" => "false",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
-    settle_partial: "where ((c.n, j) in (select * from unnest(p_n, p_job))) is not true" => "",
+    settle_partial: "where ((c.n, j) in (select * from unnest(p.n, p.job))) is not true" => "",
         settle::whole_claims_parts_and_lost_ones_go_in_one_call;
     settle: "order by j.id for update" => "order by j.id",
         cancel::a_retry_behind_a_mark_ends_the_job;
     settle: "where o.job = any (v_gone) is not true" => "where o.job = any (v_gone) is null",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
-    settle: "c.job_ids = p_job" => "true",
+    settle: "c.job_ids = p.job" => "true",
         settle::a_batch_of_outcomes_counts_but_for_the_lost_ones;
     // What an outcome becomes.
     settle_one: "p_job.cancel_requested_at is not null" => "false",
@@ -130,10 +130,10 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         claim::what_a_claim_gave_up_is_found_from_the_start;
     claim: "f.kind = any (p_kinds)" => "f.kind = any (p_kinds) and f.xmax = '0'",
         claim::what_a_claim_gave_up_is_found_from_the_start;
-    claim: "j.cancel_requested_at is not null," => "false,",
+    for_worker: "j.cancel_requested_at is not null," => "false,",
         cancel::a_marked_job_is_handed_out_only_to_be_cancelled;
     // What it tells of those that became no job.
-    claim_permits: "v_row.waiting := v_some.n;" => "",
+    claim_permits: "json_build_object('waiting'," => "json_build_object('none',",
         claim::a_claim_says_what_came_to_no_job;
     claim_within: "cardinality(v_ids) - count(*)" => "0",
         claim::a_claim_says_what_came_to_no_job;

@@ -64,20 +64,20 @@ insert into jobkit.audit (action, subject, detail)
 values ('a', 'b', '{\"args\": \"canary\"}'), ('a', 'b', '{}');
 select jobkit.bound_queue('bounded', 1000, 'me');
 select jobkit.enqueue('k', '{\"x\": \"canary\"}',
-    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
+    p_metadata => '{\"b\": \"canary\"}', p_terms => '{\"expires\": 9}');
 select jobkit.create_schedule('{\"name\": \"s\", \"times\": \"@hourly\", \"kind\": \"k\",
     \"catch_up\": \"none\", \"catch_up_max\": 1, \"catch_up_window\": \"1 h\",
-    \"overlap\": \"allow\", \"jitter\": \"0\", \"metadata\": {\"jobkit\": {}, \"b\": \"canary\"}}',
+    \"overlap\": \"allow\", \"jitter\": \"0\", \"metadata\": {\"b\": \"canary\"}}',
     '{\"x\": \"canary\"}', 'me');
 select jobkit.bury(j, 1, 'exhausted', 'no', null) from jobkit.jobs j;
 select jobkit.enqueue('k', '{\"x\": \"canary\"}',
-    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}');
+    p_metadata => '{\"b\": \"canary\"}', p_terms => '{\"expires\": 9}');
 insert into jobkit.finished (job_id, expires_at, finished_at, outcome, kind, queue, priority,
     attempt, max_attempts, run_at, created_at, snoozes, errors, args, metadata)
 select j.id, now() + '1 h', now(), 'finish', j.kind, j.queue, 0, 1, 1, now(), now(), 0, '[]',
     j.args, j.metadata from jobkit.jobs j limit 1;
 select jobkit.enqueue('k', '{\"x\": \"canary\"}',
-    p_metadata => '{\"jobkit\": {}, \"b\": \"canary\"}')";
+    p_metadata => '{\"b\": \"canary\"}', p_terms => '{\"expires\": 9}')";
 
 const JOB: &str = "'k', 'q', 0::int2, 3::int2, '{}'";
 

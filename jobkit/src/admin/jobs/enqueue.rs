@@ -12,8 +12,8 @@ use crate::JobId;
 use crate::admin::encryption::sealed;
 use crate::admin::{Admin, AdminError, refusal};
 use crate::enqueue::draft::{Uniqueness, key, key_names};
-use crate::error::{DatabaseError, NO_OBJECT, QueueFull};
-use crate::hooks::{Sent, carry_value, sent};
+use crate::error::{DatabaseError, QueueFull};
+use crate::hooks::{Sent, sent};
 use crate::limits::{self, LENGTHS, NAME_BYTES};
 use crate::registry::Registry;
 use crate::terms::Terms;
@@ -33,10 +33,6 @@ pub enum ByNameError {
     /// An option or the payload is not one that a job may have.
     #[error("{0}")]
     Option(String),
-    /// The metadata is not a JSON object, so what [`expires`](ByKind::expires) and
-    /// [`retry_for`](ByKind::retry_for) say cannot be stored in it.
-    #[error("{NO_OBJECT}")]
-    Metadata,
     /// As many jobs wait in the queue as may.
     #[error(transparent)]
     QueueFull(#[from] QueueFull),
@@ -226,12 +222,13 @@ impl ByKind<'_> {
 
     async fn run(mut self) -> Result<Enqueued, ByNameError> {
         self.check()?;
-        carry_value(|| self.args.to_string().len(), &mut self.wishes.metadata);
+        let mut terms = Terms::said(self.wishes.expires, self.wishes.retry_for)?;
+        Terms::carry([&mut terms]);
         let Self { admin, kind, args, wishes } = &self;
         let mut link = admin.link();
         let sealed = sealed(&mut link, kind, args).await?;
         let args = sealed.as_ref().unwrap_or(args);
-        let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes);
+        let enqueue = statements::enqueue_by_kind(admin.actor(), kind, args, wishes, &terms);
         let answer = link.call(&enqueue).await;
         let (job, answer) = answer.map_err(|error| ByNameError::of(error, kind))?;
         link.close().await;
@@ -244,9 +241,6 @@ impl ByKind<'_> {
     fn check(&mut self) -> Result<(), ByNameError> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();
-        let terms = Terms::said(self.wishes.expires, self.wishes.retry_for)?;
-        let metadata = terms.within(self.wishes.metadata.take());
-        self.wishes.metadata = metadata.ok_or(ByNameError::Metadata)?;
         let metadata = self.wishes.metadata.as_ref().map(Value::to_string).unwrap_or_default();
         limits::payload(&text, metadata.len())?;
         limits::json("metadata", "nesting of the metadata", &metadata)?;

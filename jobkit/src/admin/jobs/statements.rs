@@ -17,7 +17,7 @@ use crate::schedule::scheduled;
 use crate::store::{
     Answer, Call, FromRow, One, ReadColumn, Statement, from_column, from_row, interval, statements,
 };
-use crate::terms::published_to;
+use crate::terms::Terms;
 use crate::unique::{OnDuplicate, While};
 
 statements! {
@@ -65,6 +65,7 @@ pub(super) fn enqueue_by_kind(
     kind: &str,
     args: &Value,
     wishes: &Wishes,
+    terms: &Terms,
 ) -> Statement<One<(i64, String)>> {
     let unique = &wishes.unique;
     Statement::new(include_str!("sql/jobs_enqueue_by_kind.sql"))
@@ -87,6 +88,7 @@ pub(super) fn enqueue_by_kind(
         .bind(unique.group.as_ref().filter(|_| !unique.coalesces))
         .bind(unique.key.as_ref().filter(|_| unique.coalesces))
         .bind(unique.group.as_ref().filter(|_| unique.coalesces))
+        .bind(terms.some().map(Json))
 }
 
 /// A page of a listing.
@@ -178,19 +180,14 @@ impl Call for OneJob {
 from_row! {
     JobDetail { version, attempts: "errors", reports, checkpoint, crashes, snoozes,
         cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
-        unique_key, coalesces, replays, dead_letter, replayed_by: "replay_id", reason, expires_at;
+        unique_key, coalesces, replays, dead_letter, replayed_by: "replay_id", reason, expires_at, topic;
         summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
-        schedule: schedule, topic: topic }
+        schedule: schedule }
 }
 
 fn schedule(row: &PgRow) -> sqlx::Result<Option<(String, DateTime<Utc>)>> {
     let metadata: Option<String> = row.read("metadata")?;
     Ok(metadata.and_then(|metadata| scheduled(&metadata)))
-}
-
-fn topic(row: &PgRow) -> sqlx::Result<Option<String>> {
-    let metadata: Option<String> = row.read("metadata")?;
-    Ok(metadata.and_then(|metadata| published_to(&metadata)))
 }
 
 from_row! {

@@ -1,13 +1,14 @@
 //! Topics, and the kinds that subscribe to them.
 
 use serde_json::Value;
+use sqlx::types::Json;
 
 use crate::JobId;
 use crate::admin::Admin;
 use crate::admin::AdminError;
 use crate::admin::jobs::ByNameError;
-use crate::hooks::carry_value;
 use crate::limits::{self, NAME_BYTES};
+use crate::terms::Terms;
 
 pub(super) mod statements;
 mod topic;
@@ -54,10 +55,11 @@ impl Admin {
         limits::name("name of a topic", topic, NAME_BYTES)?;
         let text = args.to_string();
         limits::payload(&text, 0)?;
-        let mut metadata = None;
-        carry_value(|| text.len(), &mut metadata);
+        let mut terms = Terms::default();
+        Terms::carry([&mut terms]);
         let (actor, version) = (self.actor(), version.map(i32::from));
-        let publish = statements::publish_noted(actor, topic, args, version, metadata.as_ref());
+        let publish =
+            statements::publish_noted(actor, topic, args, version, terms.some().map(Json));
         let mut link = self.link();
         let published = link.call(&publish).await;
         let published = published.map_err(|error| ByNameError::of(error, topic))?;

@@ -1,8 +1,10 @@
 use serde_json::Value;
+use sqlx::types::Json;
 use tracing::debug_span;
 
 use super::topic::Subscriber;
 use crate::store::{One, from_row, statements};
+use crate::terms::Terms;
 
 statements! {
     /// The kinds that subscribe to topics.
@@ -10,7 +12,7 @@ statements! {
 
     /// A job for each of them.
     fn publish_noted(actor: Option<&str>, topic: &str, args: &Value, version: Option<i32>,
-            metadata: Option<&Value>) -> One<Published>
+            terms: Option<Json<&Terms>>) -> One<Published>
         = include_str!("sql/topics_publish_noted.sql"),
         debug_span!("jobkit.publish", topic);
 

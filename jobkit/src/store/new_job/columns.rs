@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use super::NewJob;
 use crate::store::record::{Column, columns};
 use crate::store::time::interval;
+use crate::terms::Terms;
 
 /// What every job has.
 pub(super) const COLUMNS: &[Column<NewJob>] = columns! { job:
@@ -24,6 +25,7 @@ pub(super) const COLUMNS: &[Column<NewJob>] = columns! { job:
     tags: &[String] = Some(&*job.tags).filter(|tags| !tags.is_empty());
     metadata: Json<&RawValue> = job.metadata.as_deref().map(Json);
     version: i16 = job.version;
+    terms: Json<&Terms> = job.terms.some().map(Json);
 };
 
 /// What jobs with a unique key have besides.

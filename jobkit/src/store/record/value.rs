@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use sqlx::postgres::PgHasArrayType;
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
@@ -39,7 +39,15 @@ macro_rules! items {
     )*};
 }
 
-items!(&'j str, i64, i16, PgInterval, DateTime<Utc>, Json<&'j RawValue>);
+items!(&'j str, i64, i16, PgInterval, DateTime<Utc>);
+
+impl<'j, T: Serialize + ?Sized> Item<'j> for Json<&'j T> {
+    type Item = Self;
+
+    fn item(self) -> Self {
+        self
+    }
+}
 
 impl<'j> Item<'j> for &'j [String] {
     type Item = Json<&'j [String]>;
@@ -90,11 +98,12 @@ impl<'j> Value<'j> for DateTime<Utc> {
     }
 }
 
-impl<'j> Value<'j> for Json<&'j RawValue> {
+impl<'j, T: Serialize + ?Sized> Value<'j> for Json<&'j T> {
     const SQL_TYPE: &'static str = "jsonb";
 
     fn text(self) -> Cow<'j, str> {
-        Cow::Borrowed(self.0.get())
+        // What is sent has been checked, or made here.
+        Cow::Owned(serde_json::to_string(self.0).unwrap_or_default())
     }
 }
 
@@ -103,13 +112,5 @@ impl<'j> Value<'j> for &'j [String] {
 
     fn text(self) -> Cow<'j, str> {
         Cow::Owned(array(self.iter().map(|text| Some(text.into()))))
-    }
-}
-
-impl<'j> Value<'j> for Json<&'j [String]> {
-    const SQL_TYPE: &'static str = "jsonb";
-
-    fn text(self) -> Cow<'j, str> {
-        Cow::Owned(serde_json::Value::from(self.0).to_string())
     }
 }

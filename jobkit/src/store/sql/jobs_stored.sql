@@ -6,6 +6,8 @@ select j.id, j.kind, coalesce(j.version, 1) as version, j.queue, j.priority, j.a
         then j.run_at - clock_timestamp() end as due_in,
     j.concurrency_key, j.dead_letter_key, j.unique_key, j.args::text as args,
     coalesce(j.tags, '{}') as tags, j.metadata,
+    jobkit.seconds(j.terms -> 'expires') as expires,
+    jobkit.seconds(j.terms -> 'retry_for') as retry_for,
     case when exists (select from jobkit.ready r where r.job_id = j.id) then 'ready'
         when exists (select from jobkit.scheduled s where s.job_id = j.id) then 'scheduled'
         when exists (select from jobkit.blocked_executions b where b.job_id = j.id) then 'blocked'

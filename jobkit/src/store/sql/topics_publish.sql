@@ -1,8 +1,8 @@
 -- publish: a job for each kind that subscribes to a topic, and which kinds these are. It only reads
 -- and inserts. It runs in a session of the application's, whatever its search_path. Every parameter
 -- is text or null, so that each driver can send it.
--- $1 topic, $2 payload, $3 version, $4 metadata
+-- $1 topic, $2 payload, $3 version, $4 terms
 select e.job_id, e.kind
 from jobkit.fan_out($1::pg_catalog.text, $2::pg_catalog.text,
-    $3::pg_catalog.text::pg_catalog.int2, $4::pg_catalog.text::pg_catalog.jsonb) as e
+    $3::pg_catalog.text::pg_catalog.int2, null, $4::pg_catalog.text::pg_catalog.jsonb) as e
 where jobkit.enqueue_form_1()

@@ -6,6 +6,7 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
     p.dead_letter_id as replays, null::bigint as dead_letter, null::bigint as replay_id,
     t.since as permit_since, null::timestamptz as expires_at, null as reason, null as result,
     jobkit.as_jsonb(y.args::text)::text as args, y.metadata::text as metadata,
+    p.terms ->> 'topic' as topic,
     coalesce(p.version, 1::smallint) as version, k.redact,
     jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors,
     jobkit.reports_of(j.id) as reports, case when s.job_id is not null then jsonb_build_object(

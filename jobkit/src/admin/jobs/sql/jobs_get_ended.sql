@@ -14,6 +14,7 @@ from (
         f.snoozes, null as dead_letter_key, f.dead_letter_id as replays,
         null::bigint as dead_letter, null::bigint as replay_id, f.expires_at, f.reason,
         jobkit.as_jsonb(y.args::text)::text as args, y.metadata::text as metadata,
+        f.terms ->> 'topic' as topic,
         f.errors as failed,
         coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key,
         y.result::text as result
@@ -24,7 +25,8 @@ from (
     select d.job_id, 'dead', null, d.kind, d.queue, d.priority, d.attempt, d.max_attempts,
         d.worker_id, d.created_at, d.created_at, d.failed_at, null, d.concurrency_group,
         d.concurrency_key, d.tags, left(d.error, 300), 0, d.snoozes, d.key, null, d.id, d.replay_id,
-        null, d.reason, jobkit.as_jsonb(y.args::text)::text, y.metadata::text, d.errors,
+        null, d.reason, jobkit.as_jsonb(y.args::text)::text, y.metadata::text,
+        d.terms ->> 'topic', d.errors,
         coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key, null
     from jobkit.dead_letters d join jobkit.shown_dead_letters y on y.id = d.id
     where d.job_id = $1

@@ -1,7 +1,7 @@
 -- Publishes by the contract for other languages, and notes who did. Answers the jobs.
--- $1 actor, $2 topic, $3 payload, $4 version, $5 metadata
+-- $1 actor, $2 topic, $3 payload, $4 version, $5 terms
 with job as materialized (
-    select array(select j.id from jobkit.publish($2, $3, $4, $5) as j (id)) as ids
+    select array(select j.id from jobkit.publish($2, $3, $4, null, $5) as j (id)) as ids
 )
 select j.ids, jobkit.note($1, 'publish', 'topic', null,
     jsonb_build_object('jobs', cardinality(j.ids)), $2)

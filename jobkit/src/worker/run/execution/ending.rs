@@ -15,7 +15,6 @@ use crate::redact::scrubbed;
 use crate::returned::Returned;
 use crate::stop::Stop;
 use crate::store::{ClaimedJob, EXHAUSTED, Failure, Outcome};
-use crate::terms::Terms;
 use crate::{JobError, Result, StopReason};
 
 /// How a handler's run ended.
@@ -54,7 +53,7 @@ pub(super) fn expired(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Op
     if job.attempt > 1 || job.snoozes > 0 {
         return None;
     }
-    let expires = Terms::expires(job.metadata.as_deref(), policy.expires)?;
+    let expires = job.terms.expires(policy.expires)?;
     let error = || format!("expired: not begun within {expires:?} of its time");
     (waited > expires).then(|| Outcome::Expire(error().into()))
 }

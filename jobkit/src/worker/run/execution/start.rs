@@ -91,6 +91,7 @@ impl Execution {
             deadline: policy.timeout.and_then(|timeout| began.checked_add(timeout)),
             tags: take(&mut job.tags),
             metadata: job.metadata.take(),
+            carried: take(&mut job.terms.carried),
             stop: Arc::clone(&handler.stop),
             span,
             reach: self.reach.clone(),
