@@ -23,7 +23,7 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// The value, read by whoever comes first; the others wait for it.
+    /// The value. The first caller reads it, and the others wait for that.
     pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, AdminError>
     where
         F: Future<Output = Result<T, AdminError>>,

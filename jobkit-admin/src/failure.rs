@@ -30,9 +30,9 @@ pub(crate) enum Failure {
     Slow,
     /// Too many requests at once.
     Busy,
-    /// As many jobs wait as may.
+    /// The queue is full.
     Full(QueueFull),
-    /// The queue said no.
+    /// jobkit returned an error.
     Failed(AdminError),
 }
 
@@ -69,7 +69,7 @@ impl Failure {
                 AdminError::Invalid(_) => "Invalid request",
                 AdminError::Busy | AdminError::Replaying => "Not possible now",
                 AdminError::Database(error) => title(error),
-                _ => "The database says no",
+                _ => "Database error",
             },
         }
     }
@@ -82,7 +82,7 @@ impl Failure {
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
             Self::TooLarge => "A payload has at most 1 MiB.".into(),
             Self::Slow => "The request did not arrive within 10 seconds.".into(),
-            Self::Busy => "Others are being served. Try again in a moment.".into(),
+            Self::Busy => "The dashboard is busy. Try again in a moment.".into(),
             Self::Full(full) => format!("{full}."),
             Self::Failed(AdminError::Database(error)) if is_forbidden(error) => {
                 "The role that this dashboard has in the database may not do that. Connect it as \
@@ -140,14 +140,12 @@ fn title(error: &DatabaseError) -> &'static str {
         DatabaseError::Unreachable(_) => "The database cannot be reached",
         DatabaseError::Deadline(_) => "The database is too slow",
         DatabaseError::Schema(error) => match error {
-            SchemaError::ServerTooOld { .. } | SchemaError::Encoding { .. } => {
-                "The database says no"
-            }
-            _ => "The schema does not fit",
+            SchemaError::ServerTooOld { .. } | SchemaError::Encoding { .. } => "Database error",
+            _ => "Incompatible schema",
         },
-        DatabaseError::ReadOnly => "The database only reads",
+        DatabaseError::ReadOnly => "The database is read-only",
         error if is_forbidden(error) => "The database does not allow that",
-        _ => "The database says no",
+        _ => "Database error",
     }
 }
 

@@ -42,8 +42,8 @@ pub(crate) async fn text(context: &Context) -> Answer {
     Ok(([(CONTENT_TYPE, format.content_type())], page).into_response())
 }
 
-/// What the overview and the queues show. No keys and no payloads are in there: they would be
-/// series without number.
+/// The numbers of the overview and the queues. No keys and no payloads: there would be no end of
+/// series.
 async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());

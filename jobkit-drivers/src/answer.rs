@@ -1,10 +1,10 @@
 use jobkit::JobId;
 use jobkit::enqueue::EnqueueError;
 
-/// The only id of an answer.
+/// The only id in an answer.
 pub(crate) fn only(ids: Vec<JobId>) -> Result<JobId, EnqueueError> {
     ids.first().copied().ok_or_else(|| {
-        let error = std::io::Error::other("the server told no id of the job");
+        let error = std::io::Error::other("the server returned no job id");
         EnqueueError::answered(None, &error.to_string(), error)
     })
 }

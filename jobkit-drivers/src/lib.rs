@@ -19,9 +19,9 @@
 //! usual. They send a [`Statement`], which another driver can send as well.
 //!
 //! # Errors
-//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), whichever driver it is; the driver's
-//! own error is among the [sources](std::error::Error::source). diesel does not expose SQLSTATEs,
-//! so [`Missing`](jobkit::error::SchemaError::Missing) and
+//! Those of [`Enqueue::enqueue`](jobkit::Enqueue::enqueue), with every driver; the driver's own
+//! error is among the [sources](std::error::Error::source). diesel does not expose SQLSTATEs, so
+//! [`Missing`](jobkit::error::SchemaError::Missing) and
 //! [`Unfit`](jobkit::error::SchemaError::Unfit) are recognised there by the names in the server's
 //! message.
 #![cfg_attr(docsrs, feature(doc_cfg))]

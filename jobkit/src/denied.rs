@@ -21,10 +21,10 @@ pub enum Denied {
     /// No worker has declared this limiter.
     #[error("no worker has declared the limiter `{0}`")]
     Unknown(String),
-    /// The name or the key of the limiter is not one that it may have.
+    /// The name or the key of the limiter is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// The database did not answer, or refused.
+    /// A database call failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }

@@ -52,9 +52,9 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// [`EnqueueError::Encode`], [`EnqueueError::Encrypt`], [`EnqueueError::Misplaced`],
     /// [`EnqueueError::PayloadTooLarge`] and [`EnqueueError::Invalid`] before anything is sent, so
     /// that your transaction stays usable; [`EnqueueError::QueueFull`]; otherwise
-    /// [`EnqueueError::Database`], of any kind but that of a deadline:
-    /// [`SchemaError::Missing`] when [`migrate`](crate::migrate()) has not run,
-    /// [`SchemaError::Unfit`] when it has to run again, or has migrated beyond this binary.
+    /// [`EnqueueError::Database`], but never for a deadline. [`SchemaError::Missing`] in it means
+    /// that [`migrate`](crate::migrate()) has not run; [`SchemaError::Unfit`] means that it has to
+    /// run again, or that the schema is too new for this binary.
     ///
     /// [`SchemaError::Missing`]: crate::error::SchemaError::Missing
     /// [`SchemaError::Unfit`]: crate::error::SchemaError::Unfit

@@ -1,22 +1,22 @@
-//! What may go wrong: an error for each thing that you do, and what these have in common.
+//! Errors: one type for each task, built from a few shared ones.
 //!
-//! | you | the error |
+//! | task | error |
 //! |---|---|
-//! | enqueue, publish | [`EnqueueError`] |
+//! | enqueue or publish | [`EnqueueError`](crate::enqueue::EnqueueError) |
 //! | wait for the end of a job | [`WaitError`](crate::enqueue::wait::WaitError) |
-//! | write a handler | [`ContextError`], [`Denied`](crate::limiter::Denied) |
+//! | call the context in a handler | [`ContextError`], [`Denied`](crate::limiter::Denied) |
 //! | connect | [`ConnectError`], [`InvalidAddress`] |
 //! | migrate | [`MigrateError`] |
-//! | start a worker, or one on demand | [`StartError`], [`RunError`] |
+//! | start a worker, or run one on demand | [`StartError`], [`RunError`] |
 //! | announce jobs | [`AnnounceError`] |
-//! | look and act as an operator | [`AdminError`](crate::admin::AdminError) |
+//! | inspect and operate | [`AdminError`](crate::admin::AdminError) |
 //!
-//! Most have the same two variants: `Invalid`, an [`InvalidValue`] that was refused before anything
-//! was sent, and `Database`, a [`DatabaseError`]. Each text is a sentence that says what is wrong,
-//! and what to do about it.
+//! Most of them share two variants: `Invalid` is an [`InvalidValue`] that was refused before
+//! anything was sent, and `Database` is a [`DatabaseError`]. The text of an error says what is
+//! wrong and what to do about it.
 //!
-//! A function that does several of these things returns `Box<dyn std::error::Error>`, or whatever
-//! holds any error where you work; a handler returns [`jobkit::Result`](crate::Result).
+//! A function that does several of these tasks can return `Box<dyn std::error::Error>`, or any type
+//! that holds every error. A handler returns [`jobkit::Result`](crate::Result).
 
 mod answer;
 mod context;
@@ -39,5 +39,5 @@ pub use self::migrate::MigrateError;
 pub use self::problems::StartProblems;
 pub use self::start::{AnnounceError, ConnectError, InvalidAddress, RunError, StartError};
 
-/// What is said where somebody else's open transaction has held something for a second.
+/// The text of errors about a lock that another transaction has held for a second.
 pub(crate) const BUSY: &str = "another transaction has this locked; try again later";

@@ -192,7 +192,7 @@ pub(crate) fn range<T: PartialOrd + Copy + TryInto<i64>>(
     Err(InvalidValue::Range { what, value: value.try_into().unwrap_or(i64::MAX), range })
 }
 
-/// InvalidValue texts may contain anything; PostgreSQL takes no NUL, and the log is no dump.
+/// Error texts may contain anything. PostgreSQL stores no NUL, and the log needs no long texts.
 pub(crate) fn clean(text: &str) -> String {
     cut(text, 16 * 1024)
 }

@@ -81,11 +81,11 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 /// Dropping the future does not interrupt a migration that has begun.
 ///
 /// # Errors
-/// [`MigrateError::Edited`] when an applied step is not the one this binary carries; otherwise
+/// [`MigrateError::Edited`] if an applied step differs from the one in this binary; otherwise
 /// [`MigrateError::Database`]: [`DatabaseError::Unreachable`]; [`DatabaseError::ReadOnly`];
-/// [`SchemaError::Newer`] when the database has moved on beyond this binary;
-/// [`SchemaError::ServerTooOld`]; [`SchemaError::Encoding`] when the database is not UTF-8;
-/// [`DatabaseError::Failed`] when the role may not create what is missing.
+/// [`SchemaError::Newer`] if the schema is too new for this binary; [`SchemaError::ServerTooOld`];
+/// [`SchemaError::Encoding`] if the database is not UTF-8; [`DatabaseError::Failed`] if the role
+/// lacks a privilege to create the schema or a part of it.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     let options = pool.connect_options();
     apply(&options, Schema::ours()).await
@@ -201,7 +201,7 @@ impl Step {
     /// Whether it is applied.
     ///
     /// # Errors
-    /// [`MigrateError::Edited`] when what was applied is not what this binary carries.
+    /// [`MigrateError::Edited`] if the applied step differs from the one in this binary.
     fn is_in(&self, applied: &[Applied]) -> Result<bool, MigrateError> {
         // A newer set of functions serves this binary, too; an older one never replaces it.
         let is_newer = |a: &Applied| a.name == FUNCTIONS && a.version > self.version;
@@ -272,8 +272,8 @@ async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Migra
 /// that were applied, all of them. Plain SELECTs.
 ///
 /// # Errors
-/// As [`check`], and [`MigrateError::Edited`]; [`SchemaError::Older`] also where a step is missing
-/// below one that was applied.
+/// As [`check`], and [`MigrateError::Edited`]; [`SchemaError::Older`] also if a step is missing
+/// below an applied one.
 pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, MigrateError> {
     check(connection).await?;
     let found = applied(connection).await?.0;
@@ -287,7 +287,7 @@ pub(crate) async fn inspect(connection: &mut PgConnection) -> Result<i32, Migrat
 /// Whether this binary can work with this database as it is; a plain SELECT.
 ///
 /// # Errors
-/// As [`migrate`], and [`SchemaError::Missing`] or [`SchemaError::Older`] when it has to run.
+/// As [`migrate`], and [`SchemaError::Missing`] or [`SchemaError::Older`] if it has to run.
 pub(crate) async fn check(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     check_for(connection, VERSION).await
 }

@@ -151,7 +151,7 @@ impl Rate {
     }
 }
 
-/// This text is not a rate.
+/// A text that is not a rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a rate; write a number per unit of time, such as 5/s, 100/min or 1000/h")]
 pub struct ParseRateError(String);

@@ -288,8 +288,8 @@ impl Worker {
     /// open dead letters, and changes nothing.
     ///
     /// # Errors
-    /// [`StartError::Unreadable`] names what does not decode; otherwise as [`start`](Self::start),
-    /// but for [`StartError::Problems`].
+    /// [`StartError::Unreadable`] lists what does not decode; otherwise as [`start`](Self::start),
+    /// except for [`StartError::Problems`].
     pub async fn preflight(&self) -> Result<Preflight, StartError> {
         preflight::preflight(self).await
     }
@@ -297,11 +297,10 @@ impl Worker {
     /// Checks everything, registers the worker and starts it.
     ///
     /// # Errors
-    /// [`StartError::Problems`] names every problem at once: missing state types, clashing kinds or
-    /// limits, settings out of range. [`StartError::TransactionPooler`];
-    /// [`StartError::RowSecurity`]; [`StartError::Database`], of any kind: what it [has against the
-    /// schema](crate::error::SchemaError) concerns the tables, the server's version and the
-    /// encoding.
+    /// [`StartError::Problems`] lists all problems at once: missing state types, conflicting kinds
+    /// or limits, settings out of range. [`StartError::TransactionPooler`];
+    /// [`StartError::RowSecurity`]; [`StartError::Database`], which includes every
+    /// [`SchemaError`](crate::error::SchemaError).
     pub async fn start(self) -> Result<WorkerHandle, StartError> {
         start::start(self).await
     }

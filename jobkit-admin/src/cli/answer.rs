@@ -134,7 +134,7 @@ impl From<DatabaseError> for Failure {
     }
 }
 
-/// Errors that are the database's, or their own.
+/// Converts errors with a variant for database errors.
 macro_rules! of_database {
     ($($error:ident),*) => {$(
         impl From<$error> for Failure {

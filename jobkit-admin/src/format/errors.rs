@@ -1,8 +1,8 @@
-//! What errors of the database mean for whoever asked.
+//! What errors of the database mean for a request.
 
 use jobkit::error::DatabaseError;
 
-/// Whether the role in the database lacks a right.
+/// Whether the database role lacks a privilege.
 pub(crate) fn is_forbidden(error: &DatabaseError) -> bool {
     is_state(error, "42501")
 }

@@ -95,7 +95,7 @@ struct Export {
 }
 
 impl Export {
-    /// The lines of its next page.
+    /// The lines of the next page.
     async fn page(&mut self) -> Result<String, AdminError> {
         let page = self.admin.dead_letters(&self.filter, self.after, EXPORT).await?;
         (self.after, self.is_over) = (page.next, page.next.is_none());
@@ -108,8 +108,8 @@ impl Export {
         Ok(letters.iter().map(line).collect())
     }
 
-    /// The same, for as long as there is one. What fails on the way breaks the download off, lest
-    /// somebody take a part for the whole.
+    /// The pages of the export. A failure aborts the download, so that nobody mistakes a part for
+    /// the whole.
     async fn next(mut self) -> Result<Option<(String, Self)>, AdminError> {
         if self.is_over {
             return Ok(None);

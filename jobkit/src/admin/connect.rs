@@ -26,10 +26,10 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`ConnectError::Address`] when this is none; otherwise [`ConnectError::Database`]:
-    /// [`ReadOnly`] when none of several hosts takes writes, and
-    /// [`Unreachable`] when no connection came about within 2 s, the server refuses
-    /// the user or has no such database. None of them contains the address or its password.
+    /// [`ConnectError::Address`] if the address is invalid; otherwise [`ConnectError::Database`]:
+    /// [`ReadOnly`] if none of several hosts accepts writes, and [`Unreachable`] if there was no
+    /// connection within 2 s, or if the server refuses the user or has no such database. None of
+    /// them contains the address or its password.
     ///
     /// [`ReadOnly`]: crate::error::DatabaseError::ReadOnly
     /// [`Unreachable`]: crate::error::DatabaseError::Unreachable
@@ -45,7 +45,7 @@ impl Admin {
     /// database is unreachable, each call says so.
     ///
     /// # Errors
-    /// [`InvalidAddress`] when this is none.
+    /// [`InvalidAddress`] if the address is invalid.
     pub fn connect_lazy(url: &str) -> Result<Self, InvalidAddress> {
         Ok(Self::of(Source::at(url)?))
     }
@@ -63,7 +63,7 @@ impl Admin {
     /// # Errors
     /// As [`migrate`](crate::migrate()).
     pub async fn migrate(&self) -> Result<(), MigrateError> {
-        // Of several hosts it is the pool's that is migrated: it is to be the one that writes.
+        // Of several hosts the pool's is migrated: it must be the one that accepts writes.
         if self.source.is_a_choice() {
             let link = self.link();
             link.open_if_closed().await?;

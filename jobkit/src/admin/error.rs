@@ -1,29 +1,29 @@
 use crate::error::{BUSY, DatabaseError, EncryptError, InvalidValue};
 
-/// Why an operator did not get what they asked [`Admin`](crate::Admin) for.
+/// Why a call of [`Admin`](crate::Admin) failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdminError {
-    /// Somebody else's open transaction has held this for a second. Try again later.
+    /// Another open transaction has held this for a second. Try again later.
     #[error("{BUSY}")]
     Busy,
     /// A dead letter that is being replayed cannot be removed: cancel the jobs that replay it
     /// first.
     #[error("dead letters that are being replayed cannot be removed; cancel their jobs first")]
     Replaying,
-    /// What a kind encrypts cannot be sealed.
+    /// A payload cannot be sealed, because a key is missing.
     #[error(transparent)]
     Encrypt(#[from] EncryptError),
-    /// A text, a number or a time is not one that it may be.
+    /// A text, a number or a time is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// The database did not do it, or has no schema that fits.
+    /// A database call failed, or the schema does not fit.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
 impl AdminError {
-    /// This error; but a lock that was not to be had in time is called what it is.
+    /// This error, or [`Busy`](Self::Busy) for a lock that was not available in time.
     pub(super) fn or_busy(self) -> Self {
         match self {
             Self::Database(error) if error.is_locked() => Self::Busy,

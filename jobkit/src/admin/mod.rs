@@ -135,13 +135,13 @@ pub use self::severity::Severity;
 /// are kept for a minute after their last call, except those whose call failed or was dropped
 /// early.
 ///
-/// On a read-only server (a standby, or where `default_transaction_read_only` is on) it shows what
-/// there is, and every change fails with [`DatabaseError::ReadOnly`].
+/// On a read-only server (a standby, or with `default_transaction_read_only`) it can read, and
+/// every change fails with [`DatabaseError::ReadOnly`].
 ///
 /// # Errors
 /// Every method that asks the database may fail with [`AdminError::Database`], of any kind: a
 /// statement has 5 s ([`DatabaseError::Deadline`]), and each connection checks the schema once
-/// ([`DatabaseError::Schema`]). A method's own section names only what it adds to these.
+/// ([`DatabaseError::Schema`]). A method's own section names only further errors.
 #[derive(Debug, Clone)]
 pub struct Admin {
     source: Source,
@@ -198,7 +198,7 @@ impl Admin {
     }
 }
 
-/// What a function of ours says of a call that it refuses.
+/// The text of our function that refused a call.
 fn refusal(error: &DatabaseError) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("database error: ").unwrap_or(&text);

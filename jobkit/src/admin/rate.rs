@@ -7,7 +7,7 @@ use crate::limits;
 use crate::policy::Rate;
 use crate::store::interval;
 
-/// Checks a rate, and makes of it the time from one slot to the next, and the burst.
+/// Checks a rate and returns the time from one slot to the next, and the burst.
 pub(super) fn stored(rate: Rate) -> Result<(PgInterval, i32), AdminError> {
     limits::rate(rate)?;
     Ok((interval(rate.every), i32::try_from(rate.burst).unwrap_or(i32::MAX)))

@@ -1,12 +1,12 @@
 //! Database roles, each with only the privileges it needs.
 
-/// What is the prefix of roles when nobody says otherwise.
+/// The default prefix of roles.
 pub const PREFIX: &str = "jobkit_";
 
 /// The longest prefix: the server truncates names at 63 bytes.
 const LONGEST: usize = 40;
 
-/// This text cannot be the prefix of role names.
+/// A text that cannot be the prefix of role names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be the prefix of role names; use 1 to 40 lower-case letters, digits and \
@@ -14,8 +14,8 @@ const LONGEST: usize = 40;
 )]
 pub struct InvalidPrefix(String);
 
-/// The SQL that makes these roles, or makes their rights what they should be. Nothing applies it
-/// but you, as a superuser, after [`migrate`](crate::migrate()) and again after each upgrade.
+/// The SQL that creates these roles, or corrects their privileges. Run it yourself, as a superuser,
+/// after [`migrate`](crate::migrate()) and again after each upgrade.
 ///
 /// | role | may |
 /// |---|---|
@@ -36,8 +36,8 @@ pub struct InvalidPrefix(String);
 /// ```
 ///
 /// # Errors
-/// [`InvalidPrefix`] for one that is not made of 1 to 40 small letters, digits and `_`, a letter
-/// first.
+/// [`InvalidPrefix`] unless the prefix is 1 to 40 lowercase letters, digits and `_`, beginning with
+/// a letter.
 pub fn sql(prefix: &str) -> Result<String, InvalidPrefix> {
     let fits = |byte: u8| byte == b'_' || byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let begins = prefix.bytes().next().is_some_and(|first| first.is_ascii_lowercase());

@@ -45,10 +45,10 @@ impl<S> JobContext<S> {
     /// completed.
     ///
     /// # Errors
-    /// [`ContextError::ClaimLost`] when the job no longer belongs to this attempt,
-    /// [`ContextError::Cancelled`] when somebody has cancelled it, [`ContextError::Isolation`],
-    /// [`ContextError::OtherDatabase`], and [`ContextError::Busy`] when somebody else's transaction
-    /// holds the job for a second; [`ContextError::Database`].
+    /// [`ContextError::ClaimLost`] if the job no longer belongs to this attempt;
+    /// [`ContextError::Cancelled`] if it was cancelled; [`ContextError::Isolation`];
+    /// [`ContextError::OtherDatabase`]; [`ContextError::Busy`] if another transaction holds the job
+    /// for a second; [`ContextError::Database`].
     pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), ContextError> {
         self.attempt.complete(connection, Returned::Nothing).await
     }

@@ -49,9 +49,9 @@ impl<S> JobContext<S> {
     /// another payload, and starts from the beginning.
     ///
     /// # Errors
-    /// [`ContextError::ClaimLost`] when the job no longer belongs to this attempt: nothing is
-    /// stored then, and the handler should return. [`ContextError::Checkpoint`] when the value does
-    /// not become JSON (NaN and infinity do not), [`ContextError::Invalid`] when it is too large;
+    /// [`ContextError::ClaimLost`] if the job no longer belongs to this attempt: nothing is stored
+    /// then, and the handler should return. [`ContextError::Checkpoint`] if the value cannot be
+    /// encoded as JSON (NaN and infinity cannot); [`ContextError::Invalid`] if it is too large;
     /// [`ContextError::Database`].
     pub async fn checkpoint<T: Serialize + Sync + ?Sized>(
         &self,
@@ -99,7 +99,7 @@ impl<S> JobContext<S> {
     /// defaults.
     ///
     /// # Errors
-    /// [`ContextError::Checkpoint`] when it is not of this type; [`ContextError::Database`].
+    /// [`ContextError::Checkpoint`] if it is not of this type; [`ContextError::Database`].
     pub async fn last_checkpoint<T: DeserializeOwned>(&self) -> Result<Option<T>, ContextError> {
         let json = match &self.attempt.reach {
             Some(reach) => reach.last_checkpoint(self.id()).await?,

@@ -164,8 +164,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     /// Enqueues the job, see [`Enqueue::enqueue`](crate::Enqueue::enqueue).
     ///
     /// # Errors
-    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue); [`EnqueueError::Invalid`] also when an
-    /// option is out of range.
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue); [`EnqueueError::Invalid`] also if an
+    /// option is out of range; [`EnqueueError::Metadata`].
     pub fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,

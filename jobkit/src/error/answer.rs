@@ -1,5 +1,4 @@
-//! What answers of the server mean: the one place that tells SQLSTATEs apart for the errors of
-//! every call.
+//! The meaning of the server's answers. Only this module maps SQLSTATEs to errors.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use super::{DatabaseError, QueueFull, SchemaError};
 /// The SQLSTATE of an enqueue to a queue that is full.
 pub(crate) const QUEUE_FULL: &str = "JK009";
 
-/// That of a lock that was not to be had in time.
+/// The SQLSTATE of a lock that was not available in time.
 const LOCKED: &str = "55P03";
 
 impl From<sqlx::Error> for DatabaseError {
@@ -20,7 +19,7 @@ impl From<sqlx::Error> for DatabaseError {
                 Self::Unreachable(error)
             }
             E::Database(answer) => match answer.code().as_deref() {
-                // Without the schema no function is looked for.
+                // Without the schema, the server does not even look for the function.
                 Some("3F000" | "42P01") if names_ours(answer.message()) => {
                     SchemaError::Missing.into()
                 }
@@ -38,7 +37,7 @@ impl From<sqlx::Error> for DatabaseError {
 }
 
 impl QueueFull {
-    /// What the server says of the queue that is full, if that is what it says.
+    /// The full queue, if that is the server's answer.
     pub(crate) fn of(error: &DatabaseError) -> Option<Self> {
         let DatabaseError::Failed(sqlx::Error::Database(answer)) = error else { return None };
         if answer.code().as_deref() != Some(QUEUE_FULL) {
@@ -50,14 +49,14 @@ impl QueueFull {
 }
 
 impl DatabaseError {
-    /// No connection came about in this time.
+    /// There was no connection within this time.
     pub(crate) fn unreachable(deadline: Duration) -> Self {
         let text = format!("no connection within {deadline:?}");
         let error = std::io::Error::new(std::io::ErrorKind::TimedOut, text);
         Self::Unreachable(sqlx::Error::Io(error))
     }
 
-    /// The SQLSTATE of what the server answered.
+    /// The SQLSTATE of the server's answer.
     pub(crate) fn code(&self) -> Option<String> {
         match self {
             Self::Failed(error) | Self::Unreachable(error) => {
@@ -67,37 +66,38 @@ impl DatabaseError {
         }
     }
 
-    /// Whether the history lacks the day of a job's expiry: its table was dropped, to be made anew.
+    /// Whether the history has no table for the day of a job's expiry: it was dropped and is to be
+    /// created again.
     pub(crate) fn lacks_a_day(&self) -> bool {
         matches!(self, Self::Failed(sqlx::Error::Database(answer))
             if answer.code().as_deref() == Some("23514") && answer.table() == Some("finished"))
     }
 
-    /// Whether a lock was not to be had in time.
+    /// Whether a lock was not available in time.
     pub(crate) fn is_locked(&self) -> bool {
         self.code().as_deref() == Some(LOCKED)
     }
 
-    /// Whether the server did as it was asked to, and refused: nothing was lost on the way.
+    /// Whether the server itself refused the call: neither the call nor the answer was lost.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(self, Self::Failed(_)) && self.code().is_some()
     }
 
-    /// Whether one row may be the cause, and the same goes well without it: it is damaged, has no
-    /// room, lacks what the server asks of it, … What comes and goes without anybody's doing is
-    /// another's doing: lost connections, clashes, locks.
+    /// Whether a single row may be the cause, so that the same call may succeed without it: the row
+    /// is damaged, does not fit, violates a constraint, … Lost connections, serialization failures
+    /// and locks pass and have other causes.
     pub(crate) fn may_be_one_row(&self) -> bool {
         let passing = |code: String| code.starts_with("40") || code == LOCKED;
         self.is_answer() && !self.code().is_some_and(passing)
     }
 
-    /// The same, or the unique key of one is in the hands of somebody's open transaction.
+    /// The same, or an open transaction holds the unique key of a job.
     pub(crate) fn may_be_one_job(&self) -> bool {
         self.may_be_one_row() || self.is_locked()
     }
 
-    /// Whether the server refused the statement itself, so that repeating it as it is won't help.
-    /// Deadlines, lost connections, lack of resources and clashes with others may pass.
+    /// Whether the server refused the statement itself, so that a retry does not help. Deadlines,
+    /// lost connections, lack of resources and conflicts with other transactions may pass.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             Self::Failed(_) => !self.code().is_none_or(|code| {

@@ -1,48 +1,49 @@
 use super::{BUSY, DatabaseError, InvalidValue};
 
-/// Why a handler did not get what it asked its [`JobContext`](crate::JobContext) for.
+/// Why a call of [`JobContext`](crate::JobContext) failed.
 ///
-/// Each method names the variants that it may return. A handler returns it with `?`.
+/// Each method names the variants that it may return. A handler may return this error with `?`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
     /// This attempt no longer holds its job; another attempt may be running it by now.
     #[error("this attempt has lost its job; nothing was stored")]
     ClaimLost,
-    /// Somebody has cancelled the job: it is not completed, and ends as cancelled.
+    /// The job was cancelled: it is not completed, and ends as cancelled.
     #[error("the job was cancelled; it was not completed")]
     Cancelled,
-    /// A job cannot be completed in this transaction: at its isolation level it may decide on what
-    /// was true before it waited. Begin it as READ COMMITTED, the default.
+    /// The isolation level of this transaction is too high to complete a job in it: after waiting
+    /// for a lock, the transaction would decide on an outdated snapshot. Begin it as READ
+    /// COMMITTED, the default.
     #[error(
         "a job can only be completed in a READ COMMITTED transaction; do not raise the isolation \
          level, or complete in another transaction"
     )]
     Isolation,
-    /// The transaction does not see the job that its handler wants to complete, although the worker
-    /// holds it.
+    /// The transaction does not see the job, although the worker holds it: it was begun in another
+    /// database.
     #[error(
-        "this transaction does not see the job; begin it in the database of the worker (in a test \
-         whose own transaction has the job: share that connection with the handler, and drain \
-         through a mutex)"
+        "this transaction does not see the job; begin it in the worker's database (in a test that \
+         enqueued the job in a transaction of its own, share that connection with the handler, and \
+         drain through a mutex)"
     )]
     OtherDatabase,
-    /// Somebody else's open transaction has held the job for a second. Try again later.
+    /// Another open transaction has held the job for a second. Try again later.
     #[error("{BUSY}")]
     Busy,
-    /// A checkpoint does not become JSON, or the last one does not read as the requested type.
+    /// A checkpoint cannot be encoded as JSON, or the last one is not of the requested type.
     #[error("the checkpoint cannot be encoded, or is not of the requested type: {0}")]
     Checkpoint(#[source] serde_json::Error),
     /// A checkpoint is too large, or a time too long.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// The database did not do it.
+    /// A database call failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
 impl ContextError {
-    /// What the database has against a completion.
+    /// The error for a failed completion.
     pub(crate) fn of_completion(error: DatabaseError) -> Self {
         match error.code().as_deref() {
             Some("JK002") => Self::Isolation,

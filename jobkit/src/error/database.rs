@@ -2,15 +2,15 @@ use std::time::Duration;
 
 use super::text::{said, unreachable};
 
-/// Why the database did not do what it was asked to.
+/// Why a database call failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// The server cannot be reached, or not in time.
+    /// The server cannot be reached, or not in time; or it refuses the connection.
     #[error("{}", unreachable(.0))]
     Unreachable(#[source] sqlx::Error),
     /// The server did not answer within the deadline. Only calls on connections that jobkit opens
-    /// have one: no enqueue has.
+    /// have a deadline; an enqueue has none.
     #[error("PostgreSQL did not answer within {0:?}")]
     Deadline(Duration),
     /// The server is read-only: a standby, a demoted primary, or a database that is read-only by
@@ -20,19 +20,19 @@ pub enum DatabaseError {
          default_transaction_read_only where that is set"
     )]
     ReadOnly,
-    /// This binary does not work with the schema, or the database that it is in.
+    /// This binary does not work with the schema or with this database.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// Any other answer.
+    /// Any other error of the server or the driver.
     #[error("database error: {}", said(.0))]
     Failed(#[source] sqlx::Error),
 }
 
-/// Why this binary does not work with the schema `jobkit`, or the database that it is in.
+/// Why this binary does not work with the schema `jobkit` or with this database.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// The tables are not there. Run [`migrate`](crate::migrate()).
+    /// There are no tables. Run [`migrate`](crate::migrate()).
     #[error("this database has no jobkit schema; run `jobkit::migrate(&pool)` first")]
     Missing,
     /// The tables are older than this binary. Run [`migrate`](crate::migrate()).
@@ -46,7 +46,7 @@ pub enum SchemaError {
         /// Version this binary was built for.
         needed: i32,
     },
-    /// The tables were migrated beyond what this binary can work with. Deploy a newer binary.
+    /// The tables are too new for this binary. Deploy a newer one.
     #[error(
         "the jobkit schema is at version {found} and no longer works with binaries built for \
          {known}; deploy a binary with a newer jobkit"
@@ -57,9 +57,9 @@ pub enum SchemaError {
         /// Version this binary was built for.
         known: i32,
     },
-    /// The tables do not fit what this binary sends: they are older than it, or were migrated
-    /// beyond what it can work with. [`migrate`](crate::migrate()) fixes the former and reports the
-    /// latter. An enqueue, which does not look at the schema first, meets both as this.
+    /// The tables are older than this binary, or too new for it. [`migrate`](crate::migrate())
+    /// fixes the former and reports the latter. An enqueue, which does not check the schema first,
+    /// cannot tell them apart.
     #[error(
         "the jobkit schema does not fit this binary; run `jobkit::migrate(&pool)`, and if that \
          fails because the schema is newer, deploy a binary with a newer jobkit"
@@ -73,8 +73,8 @@ pub enum SchemaError {
     },
     /// The database stores text in an encoding other than UTF-8.
     #[error(
-        "the encoding of this database is {found} and jobkit needs UTF8; make another: create \
-         database … encoding 'UTF8' template template0"
+        "the encoding of this database is {found} and jobkit needs UTF8; create another one: \
+         create database … encoding 'UTF8' template template0"
     )]
     Encoding {
         /// The encoding of the database.

@@ -1,4 +1,4 @@
-//! Errors of drivers other than sqlx 0.9, told apart as its own are.
+//! Errors of drivers other than sqlx 0.9, classified in the same way.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -9,9 +9,10 @@ use sqlx::error::{DatabaseError, ErrorKind};
 use super::EnqueueError;
 
 impl EnqueueError {
-    /// The server's answer to a [`Statement`](crate::enqueue::Statement) that some driver sent,
-    /// told apart as sqlx's own are: `sqlstate` is its code of five characters, if the driver tells
-    /// it, and `message` what it says. The driver's error is among the [sources](StdError::source).
+    /// The error for the server's answer to a [`Statement`](crate::enqueue::Statement) that another
+    /// driver sent, classified as the errors of sqlx are: `sqlstate` is its five-character code, if
+    /// the driver exposes it, and `message` is its text. The driver's error is among the
+    /// [sources](StdError::source).
     pub fn answered(
         sqlstate: Option<&str>,
         message: &str,
@@ -22,13 +23,13 @@ impl EnqueueError {
         Self::from(sqlx::Error::Database(Box::new(answer)))
     }
 
-    /// There was no answer: the driver has lost its connection, or got none.
+    /// The error for a missing answer: the driver lost its connection or could not connect.
     pub fn unanswered(error: impl StdError + Send + Sync + 'static) -> Self {
         Self::from(sqlx::Error::Io(std::io::Error::other(error)))
     }
 }
 
-/// What the server said, as another driver tells it.
+/// The server's answer, as another driver exposes it.
 #[derive(Debug)]
 struct Answer {
     sqlstate: Option<String>,

@@ -1,32 +1,32 @@
 use super::{DatabaseError, InvalidValue};
 
-/// Why nothing was enqueued, or published.
+/// Why nothing was enqueued or published.
 ///
-/// All but [`QueueFull`](Self::QueueFull) and [`Database`](Self::Database) is found before
-/// anything is sent, so that your transaction stays usable.
+/// Except for [`QueueFull`](Self::QueueFull) and [`Database`](Self::Database), nothing was sent, so
+/// your transaction stays usable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnqueueError {
-    /// The payload does not become JSON, or JSON does not give it back as it was.
+    /// The payload cannot be encoded as JSON, or would arrive changed.
     #[error("the payload of `{kind}` does not encode: {source}")]
     Encode {
         /// The job's kind.
         kind: &'static str,
-        /// What serde said, or where in the payload it would arrive changed.
+        /// The error of serde, or which part of the payload would arrive changed.
         source: serde_json::Error,
     },
-    /// What the kind encrypts cannot be sealed.
+    /// The fields that the kind encrypts cannot be sealed.
     #[error(transparent)]
     Encrypt(#[from] EncryptError),
-    /// A path that the kind redacts or encrypts leads nowhere in this payload, though there is
-    /// something on the way, so it is unclear what in that must not be shown.
+    /// A path that the kind redacts or encrypts does not match the shape of this payload, so it is
+    /// unclear which part must be hidden.
     #[error("the payload of `{kind}` cannot be redacted or encrypted: {why}")]
     Misplaced {
         /// The job's kind.
         kind: &'static str,
         /// The path.
         path: String,
-        /// What is wrong, and what to do about it; without a value of the payload.
+        /// What is wrong and what to do about it, without values of the payload.
         why: String,
     },
     /// A payload is larger than 1 MiB. Store the large part elsewhere and enqueue its key.
@@ -42,7 +42,7 @@ pub enum EnqueueError {
         /// The largest size allowed.
         limit: usize,
     },
-    /// One call enqueues more payload than fits in one message to the server. Split the call.
+    /// The payloads of one call do not fit in one message to the server. Split the call.
     #[error(
         "the payloads of one call have {bytes} bytes, more than the {limit} allowed; split the \
          jobs over several calls in one transaction"
@@ -53,13 +53,13 @@ pub enum EnqueueError {
         /// The largest size allowed.
         limit: usize,
     },
-    /// An option, a key or the payload is not one that a job may have.
+    /// An option, a key or the payload is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// As many jobs wait in the queue as may.
+    /// The queue is full.
     #[error(transparent)]
     QueueFull(#[from] QueueFull),
-    /// The database did not do it.
+    /// A database call failed.
     #[error(transparent)]
     Database(DatabaseError),
 }
@@ -70,15 +70,15 @@ impl From<DatabaseError> for EnqueueError {
     }
 }
 
-/// So that a function which begins a transaction, enqueues and commits may return this error.
+/// For functions that begin a transaction, enqueue and commit, and return this error.
 impl From<sqlx::Error> for EnqueueError {
     fn from(error: sqlx::Error) -> Self {
         DatabaseError::from(error).into()
     }
 }
 
-/// As many jobs wait in this queue as may. Nothing was stored, not even the other jobs of a call
-/// that enqueues several. Try again later, or do without.
+/// The queue is full: the number of its waiting jobs has reached its bound. Nothing was stored, not
+/// even the other jobs of a call that enqueues several. Try again later, or do without the job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the queue `{queue}` is full: {waiting} jobs are waiting, and its bound is {bound}; nothing \
@@ -88,19 +88,19 @@ impl From<sqlx::Error> for EnqueueError {
 pub struct QueueFull {
     /// The queue.
     pub queue: String,
-    /// How many of its jobs were waiting at the last count.
+    /// The number of its waiting jobs at the last count.
     pub waiting: u32,
-    /// How many may.
+    /// How many jobs may wait in it.
     pub bound: u32,
 }
 
-/// What a kind encrypts cannot be sealed; nothing was stored.
+/// The fields that a kind encrypts cannot be sealed. Nothing was stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the payload of `{kind}` cannot be encrypted: {why}")]
 #[non_exhaustive]
 pub struct EncryptError {
     /// The kind.
     pub kind: String,
-    /// What is wrong, without a value of the payload.
+    /// What is wrong, without values of the payload.
     pub why: String,
 }

@@ -1,8 +1,8 @@
-/// A value that jobkit does not take. It was refused before anything was sent.
+/// A value that jobkit does not accept. It was refused before anything was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidValue {
-    /// A queue, kind, key or tag is longer than its limit (or a queue or kind is empty).
+    /// A text, such as a queue, kind, key or tag, is too long, or empty where that is not allowed.
     #[error("the {what} has {bytes} bytes; 1 to {limit} are allowed")]
     Length {
         /// Which text.

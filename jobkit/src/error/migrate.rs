@@ -1,6 +1,6 @@
 use super::{DatabaseError, SchemaError};
 
-/// Why the schema was not brought to the version that this binary needs.
+/// Why the schema was not migrated to the version that this binary needs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MigrateError {
@@ -13,7 +13,7 @@ pub enum MigrateError {
         /// The migration.
         version: i32,
     },
-    /// The database did not do it, or cannot have the schema.
+    /// A database call failed, or this database cannot have the schema.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }

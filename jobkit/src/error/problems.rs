@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// Every problem that keeps a worker from starting or from running what is stored, or jobs from
-/// being announced, found in one pass; shown one to a line.
+/// All problems that keep a worker from starting or from reading stored payloads, or jobs from
+/// being announced. They are found in one pass and displayed one per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartProblems(pub(crate) Vec<String>);
 
 impl StartProblems {
-    /// The problems, each a sentence that says what to do.
+    /// The problems, each with what to do about it.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -1,17 +1,17 @@
 use super::{DatabaseError, InvalidValue, StartProblems};
 
-/// Why no worker was started.
+/// Why a worker did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// What the worker was told, or its jobs, are not what they may be; every problem is named.
+    /// The worker's settings or its jobs are invalid. All problems are listed.
     #[error("the worker cannot start:{0}")]
     Problems(StartProblems),
-    /// Some of what is stored does not decode into the jobs of this binary; each is named. Only
-    /// [`Worker::preflight`](crate::Worker::preflight) looks.
+    /// Some stored payloads do not decode into the jobs of this binary. All problems are listed.
+    /// Only [`Worker::preflight`](crate::Worker::preflight) checks this.
     #[error("this binary cannot read some of the stored payloads:{0}")]
     Unreadable(StartProblems),
-    /// A worker's connection does not keep its session: the address is that of a transaction
+    /// A worker's connection does not keep its session: the address belongs to a transaction
     /// pooler.
     #[error(
         "this address does not keep a session, like a pooler in transaction or statement mode \
@@ -19,29 +19,29 @@ pub enum StartError {
          itself, or through a session pool (programs that only enqueue may keep this address)"
     )]
     TransactionPooler,
-    /// Row security is on for tables of jobkit, and may hide rows from this role: its jobs would
-    /// not be found.
+    /// Row security is enabled on tables of jobkit and may hide rows from this role, so the worker
+    /// would not find its jobs.
     #[error(
         "row security hides rows of {tables} (in the schema jobkit) from this role; disable it \
          there, or let the role bypass it: alter role … bypassrls, or a policy for all using (true)"
     )]
     RowSecurity {
-        /// Which tables.
+        /// The tables.
         tables: String,
     },
-    /// The database did not do its part, or has no schema that fits.
+    /// A database call failed, or the schema does not fit.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-/// Why a worker [on demand](crate::Worker::on_demand) did not run until it was told to stop.
+/// Why a worker [on demand](crate::Worker::on_demand) ended before it was told to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// A time is out of range.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// Signals cannot be heard.
+    /// The process cannot listen for signals.
     #[error("cannot listen for signals: {0}")]
     Signals(#[source] std::io::Error),
     /// The worker could not be started.
@@ -53,27 +53,28 @@ pub enum RunError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnnounceError {
-    /// Something is wrong with the jobs; every problem is named.
+    /// Some jobs are invalid. All problems are listed.
     #[error("the jobs cannot be announced:{0}")]
     Problems(StartProblems),
-    /// The database did not do it, or has no schema that fits.
+    /// A database call failed, or the schema does not fit.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-/// Why there is no connection.
+/// Why a connection failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is no database to be found at such an address.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] InvalidAddress),
-    /// The database is not there, or does not let in whoever the address names.
+    /// The database cannot be reached, or refuses the connection.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }
 
-/// This is not the address of a database. It is not repeated here: it may contain a password.
+/// A text that is not the address of a database. The error does not contain it, as it may include a
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a database address ({0}); write postgres://user:password@host/database")]
 pub struct InvalidAddress(pub(crate) String);

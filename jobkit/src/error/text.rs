@@ -1,10 +1,9 @@
-//! Errors of the database in words, and what such words say.
+//! The texts of database errors, and what can be read from the server's messages.
 
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
-/// What went wrong in its own words: of what the server says neither sqlx's introduction nor the
-/// line of the server's own source.
+/// The error's own message: without sqlx's prefix, and without the line of the server's source.
 pub(crate) fn said(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(answer) => answer.message().to_owned(),
@@ -13,13 +12,13 @@ pub(crate) fn said(error: &sqlx::Error) -> String {
     }
 }
 
-/// Most often there is no server; but one that has ended an idle connection is there, and so is one
-/// that refuses a user or has no such database.
+/// The text of a failed connection. Most often there is no server. But a server may also have
+/// closed an idle connection, or refuse the user, or lack the database.
 pub(crate) fn unreachable(error: &sqlx::Error) -> String {
     let code = error.as_database_error().and_then(DatabaseError::code);
     match code.as_deref() {
-        Some("57P05") => "PostgreSQL has ended a connection that was idle (idle_session_timeout); \
-                          set that to 0 for this role, or try again"
+        Some("57P05") => "PostgreSQL has closed an idle connection (idle_session_timeout); set \
+                          that to 0 for this role, or try again"
             .to_owned(),
         Some(code) if !code.starts_with("08") && !code.starts_with("57P") => {
             format!("PostgreSQL refuses the connection: {}; check the address", said(error))
@@ -36,7 +35,7 @@ pub(crate) fn unreachable(error: &sqlx::Error) -> String {
     }
 }
 
-/// There is a server, but its certificate is not taken: rustls says so in these words.
+/// There is a server, but its certificate is not accepted. The messages are those of rustls.
 fn distrusted(why: &str) -> Option<String> {
     if why.contains("UnsupportedCertVersion") {
         return Some(
@@ -54,8 +53,8 @@ fn distrusted(why: &str) -> Option<String> {
     })
 }
 
-/// Whether it is something of ours that the server does not find. A trigger, also one for events,
-/// may look for something of its own while a statement of ours runs.
+/// Whether the missing object is one of jobkit's. Triggers and event triggers of others may miss an
+/// object of their own while a statement of jobkit runs.
 pub(crate) fn names_ours(message: &str) -> bool {
     const OURS: &str = "jobkit";
     let within = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
@@ -66,15 +65,15 @@ pub(crate) fn names_ours(message: &str) -> bool {
     })
 }
 
-/// Whether a standby refuses what is not copied to it: `sleepers` is unlogged. In the words of a
-/// server that speaks another language only the place in its source is the same.
+/// Whether a standby refuses to read an unlogged table (`sleepers`), which is not replicated. A
+/// server may translate the message, but not the name of the function in its source.
 pub(crate) fn is_of_a_standby(answer: &dyn DatabaseError) -> bool {
     let answered = answer.try_downcast_ref::<PgDatabaseError>();
     answered.and_then(PgDatabaseError::routine) == Some("get_relation_info")
         || answer.message().ends_with("unlogged relations during recovery")
 }
 
-/// Which queue is full, as `require_room` says it: how many jobs wait in it, and how many may.
+/// The full queue, how many jobs wait in it and how many may, from the message of `require_room`.
 pub(crate) fn full(message: &str) -> Option<(String, u32, u32)> {
     let (queue, numbers) = message.split_once('"')?.1.rsplit_once("\" is full: ")?;
     let mut numbers = numbers.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());

@@ -142,9 +142,9 @@ impl Drain {
     /// Drains, and reports what became of each attempt.
     ///
     /// # Errors
-    /// [`StartError::Problems`] names everything that is missing, as that of
+    /// [`StartError::Problems`] lists everything that is missing, as for
     /// [`Worker::start`](crate::Worker::start); otherwise [`StartError::Database`]. Within a
-    /// transaction, the first such error is the last thing that happens.
+    /// transaction, the drain ends with the first such error.
     pub async fn run(self, session: impl Session) -> Result<Report, StartError> {
         let Self { states, registry, queues, at_once, at_most, over, schedules, problems } = self;
         let registry = registry.unwrap_or_else(Registry::linked);

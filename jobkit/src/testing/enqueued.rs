@@ -109,8 +109,8 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
 /// ```
 ///
 /// # Errors
-/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`]: [`DatabaseError::Failed`] also
-/// where a payload does not decode.
+/// Any [`DatabaseError`] except [`DatabaseError::Deadline`]. [`DatabaseError::Failed`] also if a
+/// payload does not decode.
 pub async fn enqueued<J: Declared + DeserializeOwned>(
     mut session: impl Session,
 ) -> Result<Vec<Enqueued<J>>, DatabaseError> {

@@ -11,7 +11,7 @@ use crate::store::{Call, drop_listeners as drop_all, lose_lease as lose};
 /// another id. Whichever worker comes first takes its jobs back.
 ///
 /// # Errors
-/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`].
+/// Any [`DatabaseError`] except [`DatabaseError::Deadline`].
 pub async fn lose_lease(pool: &PgPool, worker: i64) -> Result<bool, DatabaseError> {
     Ok(lose(worker).call(&mut *pool.acquire().await?).await?.is_some())
 }
@@ -20,8 +20,8 @@ pub async fn lose_lease(pool: &PgPool, worker: i64) -> Result<bool, DatabaseErro
 /// there were. The workers connect again within seconds, and find by polling what they missed.
 ///
 /// # Errors
-/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`]: [`DatabaseError::Failed`], for
-/// example, if the role may not end the sessions of the workers' role.
+/// Any [`DatabaseError`] except [`DatabaseError::Deadline`], such as [`DatabaseError::Failed`] if
+/// the role may not end the sessions of the workers' role.
 pub async fn drop_listeners(pool: &PgPool) -> Result<u32, DatabaseError> {
     Ok(drop_all().call(&mut *pool.acquire().await?).await?)
 }

@@ -12,17 +12,17 @@ use crate::registry::Registry;
 /// The databases that this process has prepared.
 static PREPARED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Why [`begin`] began no transaction.
+/// Why [`begin`] failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BeginError {
-    /// The database was not migrated.
+    /// The migration failed.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
-    /// The jobs were not announced.
+    /// The jobs could not be announced.
     #[error(transparent)]
     Announce(#[from] AnnounceError),
-    /// The database began none.
+    /// The transaction could not be begun.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }

@@ -30,7 +30,7 @@ use crate::store::{Call, interval, shift_times};
 /// ```
 ///
 /// # Errors
-/// [`DatabaseError`], of any kind but [`DatabaseError::Deadline`].
+/// Any [`DatabaseError`] except [`DatabaseError::Deadline`].
 pub async fn advance(mut session: impl Session, time: Duration) -> Result<(), DatabaseError> {
     Ok(shift_times(interval(time)).call(&mut **session.connection().await?).await?)
 }

@@ -25,9 +25,8 @@ use crate::store::{self, Link};
 /// It works through a transaction pooler.
 ///
 /// # Errors
-/// [`AnnounceError::Problems`] with all that is wrong with the jobs; otherwise
-/// [`AnnounceError::Database`], of any kind: [`DatabaseError::Schema`] when the schema does not
-/// fit.
+/// [`AnnounceError::Problems`] lists all problems of the jobs; otherwise
+/// [`AnnounceError::Database`], such as [`DatabaseError::Schema`] if the schema does not fit.
 pub async fn announce(pool: &PgPool) -> Result<(), AnnounceError> {
     let registry = Registry::linked();
     let problems = registry.declared_problems();

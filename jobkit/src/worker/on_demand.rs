@@ -92,8 +92,9 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// announced.
     ///
     /// # Errors
-    /// [`RunError::Start`], as [`Worker::start`], but once it has worked none that may pass;
-    /// [`RunError::Invalid`] for the times; [`RunError::Signals`] when signals cannot be heard.
+    /// [`RunError::Start`], as [`Worker::start`], but after the first successful start, errors that
+    /// may pass are retried; [`RunError::Invalid`] for the times; [`RunError::Signals`] if the
+    /// process cannot listen for signals.
     pub async fn run_until_signal(self) -> Result<(), RunError> {
         let mut signals = Signals::listen(log).map_err(RunError::Signals)?;
         self.run_until(async move { signals.next().await }).await
@@ -102,8 +103,8 @@ impl<F: Fn() -> Worker> OnDemand<F> {
     /// The same, until `stop` completes.
     ///
     /// # Errors
-    /// [`RunError::Start`], as [`Worker::start`], but once it has worked none that may pass;
-    /// [`RunError::Invalid`] for the times.
+    /// [`RunError::Start`], as [`Worker::start`], but after the first successful start, errors that
+    /// may pass are retried; [`RunError::Invalid`] for the times.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), RunError> {
         for (what, time) in
             [("seconds of idleness", self.idle_after), ("seconds between looks", self.look_every)]
@@ -195,7 +196,7 @@ fn log(_number: u32) {
     tracing::info!("jobkit: a signal: the worker stops");
 }
 
-/// Whether a start that failed may go well later without anybody's mending it.
+/// Whether a failed start may succeed later without anybody's intervention.
 fn may_pass(error: &StartError) -> bool {
     use DatabaseError as E;
     match error {

@@ -34,7 +34,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the name and the reason. It gives up ([`AdminError::Database`])
-    /// when claims in flight hold it up for two seconds.
+    /// if claims in flight block it for two seconds.
     pub async fn pause_scope(&self, scope: &Scope, reason: &str) -> Result<bool, AdminError> {
         check(scope)?;
         limits::reason(reason)?;
@@ -97,8 +97,8 @@ impl Admin {
     /// Returns the limit before.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for the limit and the name; everything has no name. As
-    /// [`pause_scope`](Self::pause_scope) else.
+    /// [`AdminError::Invalid`] for the limit and the name; everything has no name. Otherwise as
+    /// [`pause_scope`](Self::pause_scope).
     pub async fn limit_running(
         &self,
         scope: &Scope,
@@ -134,7 +134,7 @@ fn check(scope: &Scope) -> Result<(), InvalidValue> {
     }
 }
 
-/// A number as the database has it.
+/// A number in the database's type.
 fn stored(what: &'static str, number: u32) -> Result<i32, AdminError> {
     limits::range(what, number, 1..=LIMIT, "1 to 1000000")?;
     Ok(i32::try_from(number).unwrap_or(i32::MAX))

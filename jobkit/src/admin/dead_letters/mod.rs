@@ -160,13 +160,13 @@ impl Admin {
     /// numbers, ids, quotes and addresses. 1 to 100 groups (a `limit` outside of that is taken for
     /// the nearest end), the one that failed last first.
     ///
-    /// All groups are looked at while there are no more than 300 of them, and beyond that those of
-    /// the newest 10,000 dead letters and 300 others.
+    /// Up to 300 groups, all are looked at; beyond that, the groups of the newest 10,000 dead
+    /// letters and 300 others.
     pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, AdminError> {
         self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with everything stored about it; `None` when there is none with this id.
+    /// A dead letter with everything stored about it; `None` if there is none with this id.
     pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, AdminError> {
         Ok(self.ask(&statements::whole_dead_letters(&[id.0])).await?.pop())
     }
@@ -189,7 +189,7 @@ impl Admin {
     /// keeps its kind, key, cycles, error and payload.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] when somebody's open transaction has had it in hand for a second.
+    /// [`AdminError::Busy`] if an open transaction has held it for a second.
     pub async fn discard_dead_letter(
         &self,
         id: DeadLetterId,

@@ -36,9 +36,9 @@ pub enum ReplayError {
     /// The new payload does not decode into this kind of job.
     #[error("{0}")]
     Undecodable(String),
-    /// Anything else. [`AdminError::Busy`] when somebody's open transaction has had the dead letter
-    /// in hand for a second; [`AdminError::Invalid`] and [`AdminError::Encrypt`] for what the job
-    /// should have instead; otherwise as all of [`Admin`].
+    /// Anything else: [`AdminError::Busy`] if an open transaction has held the dead letter for a
+    /// second; [`AdminError::Invalid`] and [`AdminError::Encrypt`] for the overrides; otherwise the
+    /// errors of every method of [`Admin`].
     #[error(transparent)]
     Failed(AdminError),
 }
@@ -53,7 +53,7 @@ where
 }
 
 impl ReplayError {
-    /// The error that an answer of the function is.
+    /// The error for an answer of the function.
     fn of(error: DatabaseError) -> Self {
         match error.code().as_deref() {
             Some("JK008" | "JK010") => Self::Undecodable(refusal(&error)),

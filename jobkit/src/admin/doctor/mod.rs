@@ -49,7 +49,7 @@ impl Admin {
     /// bounded.
     ///
     /// # Errors
-    /// What is wrong with the schema is a finding, not an error.
+    /// A problem with the schema is a finding, not an error.
     pub async fn doctor(&self) -> Result<Diagnosis, AdminError> {
         let mut link = self.link().unchecked();
         let mut diagnosis = Diagnosis {
@@ -102,12 +102,12 @@ impl Admin {
     }
 
     /// Settings of the server that throughput depends on, its version among them, as they are in
-    /// this session: each with its name and its value with its unit.
+    /// this session: their names, and their values with units.
     pub async fn server_settings(&self) -> Result<Vec<(String, String)>, AdminError> {
         self.ask(&statements::server_settings()).await
     }
 
-    /// The same, if it does not take long.
+    /// The same within 5 s, for tables that are not large.
     async fn broken(&self, tables: &[TableSize]) -> Result<Vec<Finding>, AdminError> {
         let rows: u64 = tables.iter().map(|table| table.live + table.dead).sum();
         if rows > SMALL {
@@ -145,7 +145,7 @@ fn unread(why: &[&str]) -> Finding {
     Finding::of(Severity::Note, Check::Violations, found, advice)
 }
 
-/// The version of a schema that this binary does not work with; 0 where nobody knows.
+/// The version of a schema that this binary does not work with; 0 if it is unknown.
 fn found(error: &MigrateError) -> i32 {
     match error {
         MigrateError::Edited { .. } => migrate::VERSION,
@@ -162,7 +162,7 @@ fn no_schema(error: &MigrateError) -> Finding {
         MigrateError::Database(DatabaseError::Schema(error)) => match error {
             SchemaError::Missing | SchemaError::Older { .. } => "run `jobkit::migrate`",
             SchemaError::Newer { .. } => "deploy a binary with a newer jobkit",
-            SchemaError::Encoding { .. } => "make a database with the encoding UTF8",
+            SchemaError::Encoding { .. } => "create a database with the encoding UTF8",
             _ => "use a newer server",
         },
         MigrateError::Database(_) => "use a newer server",

@@ -281,7 +281,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// [`AdminError::Encrypt`] where this process has no [keys](crate::policy::encryption::keys).
+    /// [`AdminError::Encrypt`] if this process has no [keys](crate::policy::encryption::keys).
     pub fn reseal(&self) -> Reseal<'_> {
         Reseal { admin: self, kind: None, progress: Box::new(|_| {}) }
     }

@@ -32,8 +32,8 @@ impl Admin {
     /// Says why a job does not run, or that it runs or has ended; `None` if it never existed or is
     /// no longer kept.
     ///
-    /// It reads few rows whatever the backlog: counts end at 10,000. What changes between its
-    /// statements (five for a live job) may make the numbers differ by that.
+    /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
+    /// (five for a live job) may make the numbers inconsistent.
     pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, AdminError> {
         let mut link = self.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;

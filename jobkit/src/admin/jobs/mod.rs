@@ -54,7 +54,7 @@ pub enum Rescheduled {
 }
 
 impl Admin {
-    /// Looks a job up, wherever it is; `None` when it never was, or is not kept any more.
+    /// Looks up a job in any state; `None` if it never existed or is no longer kept.
     pub async fn job(&self, id: JobId) -> Result<Option<JobDetail>, AdminError> {
         let mut link = self.list_link();
         let mut job = None;
@@ -75,15 +75,15 @@ impl Admin {
     /// waits. See [`wait`](crate::enqueue::wait).
     ///
     /// # Errors
-    /// [`Deadline`](crate::error::DatabaseError::Deadline) when the database could not be asked by
+    /// [`Deadline`](crate::error::DatabaseError::Deadline) if the database could not be asked by
     /// then.
     pub async fn await_end(&self, id: JobId, within: Duration) -> Result<Option<End>, AdminError> {
         Ok(self.waits.end_of(id, within).await?)
     }
 
-    /// Cancels a job, whatever its state. A job that waits ends at once, and the permit it may
-    /// hold goes to the next of its key; a running one is asked to stop, by its worker's next
-    /// heartbeat, and cannot be retried any more.
+    /// Cancels a job in any state. A waiting job ends at once, and a permit it holds goes to the
+    /// next job of its key. A running one is asked to stop at its worker's next heartbeat, and is
+    /// never retried.
     pub async fn cancel(&self, id: JobId) -> Result<Cancelled, AdminError> {
         self.end(id, "cancel", "cancelled").await
     }
@@ -132,8 +132,8 @@ impl Admin {
     /// the next job of its key, and the job acquires one again when it is due.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] when somebody has it in hand all the while, such as a producer whose
-    /// open transaction found it to have its unique key.
+    /// [`AdminError::Busy`] if a transaction holds it all the while, such as that of a producer
+    /// that found it by its unique key.
     pub async fn reschedule(
         &self,
         id: JobId,

@@ -13,8 +13,8 @@ pub(super) mod statements;
 pub use self::kind::KindSummary;
 
 impl Admin {
-    /// The kinds that workers have announced, by name, the first 1,000; with what was measured of
-    /// them during the last hour.
+    /// The first 1,000 kinds that workers have announced, by name, with their measures of the last
+    /// hour.
     pub async fn kinds(&self) -> Result<Vec<KindSummary>, AdminError> {
         let mut link = self.link();
         let mut kinds = link.call(&statements::kinds()).await?;

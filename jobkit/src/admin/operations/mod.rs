@@ -129,7 +129,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the filter or the number of ids, and [`AdminError::Replaying`]
-    /// when dead letters that are replayed are to be removed.
+    /// if it would remove dead letters that are being replayed.
     pub async fn preview(&self, action: &BulkAction) -> Result<Preview, AdminError> {
         action.check()?;
         if let BulkAction::Selected(selected) = action {
@@ -164,13 +164,13 @@ impl Admin {
         self.ask(&statements::operations(None, before, limit)).await
     }
 
-    /// An operation; `None` when there is none with this id.
+    /// An operation; `None` if there is none with this id.
     pub async fn operation(&self, id: i64) -> Result<Option<Operation>, AdminError> {
         Ok(self.ask(&statements::operations(Some(id), None, 1)).await?.pop())
     }
 
-    /// The jobs or dead letters an operation could not change as requested, and why: 1,000 of them
-    /// at most, in the order of their ids; [`Operation::skipped`] says how many there were in all.
+    /// The jobs or dead letters that an operation could not change as requested, and why: at most
+    /// 1,000, ordered by id. [`Operation::skipped`] says how many there were in total.
     pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, AdminError> {
         self.ask(&statements::operation_results(id)).await
     }
@@ -179,7 +179,7 @@ impl Admin {
     /// done. Returns whether it was open.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] when the page takes longer than four seconds.
+    /// [`AdminError::Busy`] if that page takes longer than four seconds.
     pub async fn cancel_operation(&self, id: i64) -> Result<bool, AdminError> {
         let stop = stop_operation(id, "cancelled", None, self.actor());
         self.ask(&stop).await.map_err(AdminError::or_busy)

@@ -76,8 +76,8 @@ pub enum Attention {
         /// How many are held by workers that are gone, until a worker takes them back.
         gone: u32,
     },
-    /// A queue has as many jobs waiting as may, as a worker found when it last looked: enqueues to
-    /// it are refused with [`QueueFull`](crate::error::QueueFull).
+    /// A queue is full, as a worker found when it last looked: enqueues to it are refused with
+    /// [`QueueFull`](crate::error::QueueFull).
     FullQueue {
         /// The queue.
         queue: String,

@@ -30,7 +30,7 @@ pub(crate) struct Run {
     pub(super) ran: Duration,
 }
 
-/// [`Attention::LongRun`]s. What is usual is asked only where a job has run for long.
+/// [`Attention::LongRun`]s. Usual run times are only read if a job has run for a long time.
 pub(super) async fn long_runs(
     link: &mut Link,
     late: Duration,

@@ -46,8 +46,8 @@ impl Admin {
         self
     }
 
-    /// The status of the whole queue. Some fifteen statements, each of which looks at no more than
-    /// some 10,000 rows of any table, by an index.
+    /// The status of the whole system. It takes some fifteen statements, each of which reads at
+    /// most some 10,000 rows of any table, by an index.
     pub async fn overview(&self) -> Result<Overview, AdminError> {
         let mut link = self.link();
         let counts = link.call(&statements::overview_counts()).await?;
@@ -84,8 +84,8 @@ impl Admin {
         Ok(counts.overview(ready_age, blocked_age, longest, attention, acknowledged))
     }
 
-    /// The [`Attention::StandbyAwaited`] alone, if it is so: why calls that lock fail with timeouts
-    /// then.
+    /// Only [`Attention::StandbyAwaited`], if commits wait for a standby: calls that take locks
+    /// then fail with timeouts.
     pub async fn standby_awaited(&self) -> Result<Option<Attention>, AdminError> {
         let awaited = self.ask(&statements::standby_awaited()).await?;
         Ok(awaited.map(Attention::from))

@@ -14,9 +14,9 @@ pub(super) mod statements;
 pub use self::queue::{Bound, PausedQueue, QueueKind, QueueSummary};
 
 impl Admin {
-    /// The status of each known queue: known because a worker names it, because it is paused or
-    /// has a bound, or because a job is in it. By name; of those with ready jobs the first 500, and
-    /// as many of those that workers name.
+    /// The status of each known queue, by name. A queue is known if a worker names it, if it is
+    /// paused or has a bound, or if it has a job. At most 500 queues with ready jobs and 500 that
+    /// workers name are listed.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, AdminError> {
         let mut link = self.link();
         let known = link.call(&statements::known_queues(None)).await?;
@@ -67,7 +67,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the queue's name and the reason. It gives up
-    /// ([`AdminError::Database`]) when claims in flight hold it up for two seconds.
+    /// ([`AdminError::Database`]) if claims in flight block it for two seconds.
     pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, AdminError> {
         limits::name("queue", queue, NAME_BYTES)?;
         limits::reason(reason)?;
@@ -93,10 +93,10 @@ impl Admin {
         Ok(resumed)
     }
 
-    /// Bounds how many jobs of a queue wait, 1 to 1,000,000, ready or for a permit; `None` takes
-    /// the bound away, also one that code has announced, until a worker of that code starts again.
-    /// Beyond it enqueues fail with [`QueueFull`](crate::error::QueueFull), until a tenth of it is
-    /// free again.
+    /// Bounds how many jobs of a queue may wait, ready or for a permit, 1 to 1,000,000. `None`
+    /// removes the bound; one that code has announced returns when a worker with that code starts.
+    /// Beyond the bound, enqueues fail with [`QueueFull`](crate::error::QueueFull) until a tenth of
+    /// it is free again.
     ///
     /// Workers check once a second, so a few jobs may exceed the bound: those enqueued within a
     /// second, and those of open transactions. Stored jobs are never dropped. Retries, snoozes,

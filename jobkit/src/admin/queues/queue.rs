@@ -18,7 +18,7 @@ pub struct PausedQueue {
     pub reason: Option<String>,
 }
 
-/// How many jobs may wait in a queue, beyond which enqueues to it fail with
+/// The bound of a queue. Beyond it, enqueues to the queue fail with
 /// [`QueueFull`](crate::error::QueueFull).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

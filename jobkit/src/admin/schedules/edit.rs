@@ -19,9 +19,9 @@ pub enum ScheduleError {
     /// Its times, its kind, its payload or something else is invalid, as a sentence says.
     #[error("{0}")]
     Refused(String),
-    /// Anything else: [`AdminError::Invalid`] and [`AdminError::Encrypt`] about what was given,
-    /// [`AdminError::Busy`] when workers keep the schedule busy; otherwise the errors of every
-    /// method of [`Admin`](crate::Admin).
+    /// Anything else: [`AdminError::Invalid`] and [`AdminError::Encrypt`] for the values of the
+    /// schedule, [`AdminError::Busy`] if workers keep it busy; otherwise the errors of every method
+    /// of [`Admin`](crate::Admin).
     #[error(transparent)]
     Failed(AdminError),
 }
@@ -36,7 +36,7 @@ where
 }
 
 impl ScheduleError {
-    /// The error that an answer of the functions is.
+    /// The error for an answer of the functions.
     pub(super) fn of(error: DatabaseError) -> Self {
         match error.code().as_deref() {
             Some("JK003" | "JK004" | "JK005" | "JK008" | "JK010") => Self::Refused(refusal(&error)),

@@ -24,7 +24,7 @@ pub use self::schedule::{
 const TRIES: u32 = 10;
 
 impl Admin {
-    /// Schedules by name, those after this one (`""`: from the first), 1 to 500 of them.
+    /// 1 to 500 schedules by name, after this one (`""`: from the first).
     pub async fn schedules(
         &self,
         after: &str,
@@ -34,7 +34,7 @@ impl Admin {
         self.ask(&statements::schedules(after, limit.clamp(1, 500).into(), None)).await
     }
 
-    /// One of them, with what it enqueues; `None` when there is none, or it was deleted.
+    /// A schedule, with the job it enqueues; `None` if there is none or it was deleted.
     pub async fn schedule(&self, name: &str) -> Result<Option<ScheduleDetail>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
@@ -150,7 +150,7 @@ impl Admin {
     /// paused; `None` if there is no such schedule.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] when workers keep it busy.
+    /// [`AdminError::Busy`] if workers keep it busy.
     pub async fn resume_schedule(&self, name: &str) -> Result<Option<bool>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         let mut link = self.link();
@@ -167,7 +167,7 @@ impl Admin {
     }
 
     /// Enqueues the job of a schedule now, even while it is paused or its last job runs. Its times
-    /// stay as they are. Returns the job; `None` when there is no such schedule.
+    /// stay as they are. Returns the job; `None` if there is no such schedule.
     pub async fn run_schedule(&self, name: &str) -> Result<Option<JobId>, AdminError> {
         limits::name("name of a schedule", name, NAME_BYTES)?;
         Ok(self.ask(&statements::run_schedule(name, self.actor())).await?.map(JobId))
@@ -188,8 +188,7 @@ async fn next(link: &mut Link, times: &Times) -> Result<Option<String>, Database
     Ok(times.next_after(now).map(|next| next.to_rfc3339()))
 }
 
-/// Decides about what is due of a schedule, as a worker does. Answers whether its times can be
-/// read.
+/// Decides the due instants of a schedule, as a worker does. Returns whether its times can be read.
 async fn decide_due(link: &mut Link, name: &str) -> Result<bool, DatabaseError> {
     let Some(due) = link.call(&due_schedules(1, &[], Some(name))).await?.pop() else {
         return Ok(true);

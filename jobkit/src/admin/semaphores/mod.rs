@@ -158,7 +158,7 @@ fn check(group: &str, key: &str) -> Result<(), InvalidValue> {
     limits::text("concurrency key", key, KEY_BYTES)
 }
 
-/// Checks a limit, and turns it into what is stored.
+/// Checks a limit and converts it to its stored form.
 fn stored(limit: Option<u32>) -> Result<Option<i32>, AdminError> {
     limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
     Ok(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
@@ -178,8 +178,8 @@ impl Admin {
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the limit and the group. It gives up ([`AdminError::Database`])
-    /// when claims in flight hold it up for two seconds. After an error the limit may hold and some
-    /// blocked jobs still wait: call it again.
+    /// if claims in flight block it for two seconds. After an error the limit may be in force while
+    /// some blocked jobs still wait: call it again.
     pub async fn limit_group(
         &self,
         group: &str,

@@ -11,7 +11,7 @@ use crate::admin::{Admin, rate};
 use crate::limits;
 use crate::store::{interval, sweep_all};
 
-/// A rate as it is stored; none at all is a time of zero.
+/// A rate as it is stored; a time of zero means no rate.
 fn stored_rate(
     rate: Option<Option<Rate>>,
 ) -> Result<(Option<PgInterval>, Option<i32>), AdminError> {
@@ -87,8 +87,8 @@ impl Admin {
         self.ask(&statements::resume_key(group, key, self.actor())).await
     }
 
-    /// How many keys are paused. It counts among the 10,000 keys that wait for time to pass and do
-    /// so the longest: [`Count::AtLeast`] where there are more of them.
+    /// How many keys are paused, among the 10,000 that have waited for time to pass the longest;
+    /// [`Count::AtLeast`] if there are more of these.
     pub async fn paused_keys(&self) -> Result<Count, AdminError> {
         let (paused, looked_at) = self.ask(&statements::keys_paused()).await?;
         Ok(count(paused, looked_at > 10_000))

@@ -23,13 +23,12 @@ pub enum StopRequest {
 }
 
 impl Admin {
-    /// The workers by name, the first 500: those that are alive, and those that are not but whose
-    /// jobs nobody has taken back yet.
+    /// The first 500 workers by name: live ones, and dead ones whose jobs were not taken back yet.
     pub async fn workers(&self) -> Result<Vec<WorkerSummary>, AdminError> {
         self.ask(&statements::workers(None, false)).await
     }
 
-    /// A worker and what it runs; `None` when it has ended, or never was.
+    /// A worker and its running jobs; `None` if it has ended or never existed.
     pub async fn worker(&self, id: i64) -> Result<Option<WorkerDetail>, AdminError> {
         let mut link = self.link();
         let summary = link.call(&statements::workers(Some(id), false)).await?.pop();
@@ -38,14 +37,14 @@ impl Admin {
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
     }
 
-    /// A worker that has ended within the last day: it stopped in order, or its lease lapsed.
-    /// `None` when there is no such worker, it is there yet, or it ended before that.
+    /// A worker that ended within the last day, because it stopped or its lease lapsed; `None` if
+    /// there is no such worker, it is still there, or it ended earlier.
     pub async fn gone_worker(&self, id: i64) -> Result<Option<GoneWorker>, AdminError> {
         self.ask(&statements::gone_worker(id)).await
     }
 
-    /// What workers call themselves, by their ids: of those that are there, and of those that
-    /// ended within the last day. The first 500 ids are looked up; those of others are left out.
+    /// The names of workers by id, including those that ended within the last day. Only the first
+    /// 500 ids are looked up.
     pub async fn worker_names(&self, ids: &[i64]) -> Result<HashMap<i64, String>, AdminError> {
         let ids = &ids[..ids.len().min(500)];
         if ids.is_empty() {
@@ -64,8 +63,7 @@ impl Admin {
     /// [`run_until_signal`](crate::WorkerHandle::run_until_signal) does.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] when somebody's open transaction has had the worker's row in hand for a
-    /// second.
+    /// [`AdminError::Busy`] if an open transaction has locked the worker's row for a second.
     pub async fn stop_worker(&self, id: i64) -> Result<StopRequest, AdminError> {
         let stop = statements::stop_worker(id, self.actor());
         let outcome = self.ask(&stop).await.map_err(AdminError::or_busy)?;

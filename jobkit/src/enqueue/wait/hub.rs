@@ -74,7 +74,7 @@ impl Hub {
     /// Waits for the end of a job, for so long; none is that it has not ended.
     ///
     /// # Errors
-    /// [`DatabaseError::Deadline`] where nobody could be asked.
+    /// [`DatabaseError::Deadline`] if the database could not be asked by then.
     pub(crate) async fn end_of(
         self: &Arc<Self>,
         job: JobId,
