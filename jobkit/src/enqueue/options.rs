@@ -165,7 +165,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     ///
     /// # Errors
     /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue); [`EnqueueError::Invalid`] also if an
-    /// option is out of range; [`EnqueueError::Metadata`].
+    /// option is out of range.
     pub fn enqueue<'c, X: Executor<'c>>(
         self,
         executor: X,

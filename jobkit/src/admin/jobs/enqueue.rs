@@ -19,8 +19,8 @@ use crate::registry::Registry;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 
-/// Why a job was not enqueued by its kind's name, or nothing published by its topic's. Nothing was
-/// stored then.
+/// Why a job was not enqueued by the name of its kind, or an event not published by the name of its
+/// topic. Nothing was stored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ByNameError {
@@ -237,7 +237,8 @@ impl ByKind<'_> {
         Ok(enqueued)
     }
 
-    /// Refuses what the database could not even be told, and what is no payload of a linked kind.
+    /// Refuses values that cannot be sent to the database, and payloads that a linked kind cannot
+    /// decode.
     fn check(&mut self) -> Result<(), ByNameError> {
         limits::name("kind", &self.kind, NAME_BYTES)?;
         let text = self.args.to_string();

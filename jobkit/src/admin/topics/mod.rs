@@ -16,8 +16,8 @@ mod topic;
 pub use self::topic::{Subscriber, TopicSummary};
 
 impl Admin {
-    /// The topics to which some kind subscribes, by name, with these kinds: the first 1,000 of
-    /// them.
+    /// The topics with subscribers, by name, with the kinds that subscribe: the first 1,000 of
+    /// these.
     pub async fn topics(&self) -> Result<Vec<TopicSummary>, AdminError> {
         let mut topics: Vec<TopicSummary> = Vec::new();
         for found in self.ask(&statements::subscribers()).await? {
@@ -30,9 +30,9 @@ impl Admin {
         Ok(topics)
     }
 
-    /// A kind gets no more jobs of this topic: for one that no binary has any more, which would
-    /// collect jobs for ever. Its jobs and its dead letters stay; and it is back as soon as a
-    /// binary announces it again. Returns whether it had subscribed.
+    /// Unsubscribes a kind from this topic. Use it for a kind that no binary has any more, which
+    /// would collect jobs for ever. Its jobs and dead letters stay, and it subscribes again as soon
+    /// as a binary announces it. Returns whether it was subscribed.
     pub async fn unsubscribe(&self, topic: &str, kind: &str) -> Result<bool, AdminError> {
         limits::name("name of a topic", topic, NAME_BYTES)?;
         limits::name("kind", kind, NAME_BYTES)?;
