@@ -77,9 +77,10 @@ mod tests {
     #[test]
     fn what_is_said_is_read_again() {
         let mut terms = Terms { expires: Some(90.0), ..Terms::default() };
-        assert_eq!(serde_json::to_string(&terms).unwrap(), r#"{"expires":90.0}"#);
+        let text = |terms: &Terms| serde_json::to_string(terms).expect("it is JSON");
+        assert_eq!(text(&terms), r#"{"expires":90.0}"#);
         terms.carried.set("request", "7");
-        let text = serde_json::to_string(&terms).unwrap();
+        let text = text(&terms);
         assert_eq!(text, r#"{"expires":90.0,"carried":{"request":"7"}}"#);
         assert_eq!(read(&text), terms);
         let declared = Some(Duration::from_secs(1));

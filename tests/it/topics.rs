@@ -247,7 +247,7 @@ async fn a_replay_hits_only_the_subscriber_that_failed() {
     let job = admin.replay(dead.id).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 2").await;
     worker.stop().await;
-    let ended = "select kind, job_id, metadata #>> '{jobkit,topic}' from jobkit.finished
+    let ended = "select kind, job_id, terms ->> 'topic' from jobkit.finished
         order by job_id";
     let ended: Vec<(String, i64, String)> =
         sqlx::query_as(ended).fetch_all(lab.pool()).await.unwrap();
@@ -334,11 +334,11 @@ async fn sql_refuses_what_no_subscriber_could_read() {
         assert_eq!(code.as_deref(), Some(state), "{call}: {error}");
     }
     assert_eq!(lab.count("jobkit.jobs").await, 0);
-    let said = r#"'{"who": "ada", "jobkit": {"expires": 60}}'"#;
-    lab.run(&format!("select jobkit.publish('order.paid', p_metadata => {said})")).await;
-    let metadata = "select string_agg(distinct metadata::text, '') from jobkit.jobs";
-    let kept = r#"{"who": "ada", "jobkit": {"topic": "order.paid", "expires": 60}}"#;
-    assert_eq!(lab.value::<String>(metadata).await, kept);
+    let said = r#"p_metadata => '{"who": "ada"}', p_terms => '{"expires": 60}'"#;
+    lab.run(&format!("select jobkit.publish('order.paid', {said})")).await;
+    let kept = "select string_agg(distinct metadata::text || terms::text, '') from jobkit.jobs";
+    let both = r#"{"who": "ada"}{"topic": "order.paid", "expires": 60}"#;
+    assert_eq!(lab.value::<String>(kept).await, both);
 }
 
 #[tokio::test]

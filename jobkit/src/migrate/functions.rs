@@ -32,10 +32,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         as_jsonb await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart
-        claim_beyond claim_keyed claim_note claim_permits claim_shared claim_within contract
-        end_jobs enqueue enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs
-        lock_jobs log_attempt make_ready make_scheduled may_wait new_job new_jobs new_jobs_at
-        new_jobs_of outcomes payload_size plan_once promote refuse require_options require_payload
+        claim_beyond claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue
+        enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs lock_jobs log_attempt
+        make_ready make_scheduled may_wait new_job new_jobs new_jobs_at new_jobs_of outcomes
+        payload_size plan_once promote refuse require_options require_payload
         require_read_committed require_shape require_tags require_terms require_time reschedule
         retry_until run_again seconds settle settle_apart settle_grant settle_one settle_others
         settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned

@@ -293,9 +293,10 @@ pub(crate) struct Next<'a> {
     pub(crate) room: Vec<i32>,
 }
 
-/// Records the outcomes of claimed jobs; returns those that did not go as asked, which jobs got a
-/// permit, and those of them that the worker claimed. Its parameters: the worker, the number of the
-/// claim of what it unblocks, the queues and the room of each, and the columns of the outcomes.
+/// Records the outcomes of claimed jobs. Returns the jobs that ended otherwise than requested,
+/// those that got a permit, and those that the worker claimed. Its parameters: the worker, the
+/// number of the claim of what it unblocks, the queues and the room of each, and the columns of
+/// the outcomes.
 fn sql() -> &'static str {
     static SQL: LazyLock<String> = LazyLock::new(|| {
         let outcomes = record("outcomes", COLUMNS.iter(), 5, Sent::Many);

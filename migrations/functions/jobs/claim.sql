@@ -80,7 +80,6 @@ begin
     if not v_plain or p_ahead <> '{}' or v_braked then
         select * into v_ids, v_noted, v_notes from jobkit.claim_apart(
             p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_kinds, v_held);
-        return query select (jobkit.claim_note(n.note)).* from unnest(v_notes) as n (note);
     end if;
     if v_ids <> '{}' then
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)
@@ -90,11 +89,13 @@ begin
             = cardinality(v_ids) and (cardinality(v_ids) = 1
                 or sum(jobkit.payload_size(j)) <= 8 * 1024 * 1024);
         if not found then
-            select * into v_ids, v_notes from jobkit.claim_within(p_worker, p_n, not v_plain,
-                v_ids, p_queues, p_kinds, 8 * 1024 * 1024);
-            return query select (jobkit.claim_note(n.note)).* from unnest(v_notes) as n (note);
+            select w.ids, v_notes || w.notes into v_ids, v_notes from jobkit.claim_within(
+                p_worker, p_n, not v_plain, v_ids, p_queues, p_kinds, 8 * 1024 * 1024) w;
         end if;
     end if;
+    foreach v_row.note in array coalesce(v_notes, '{}') loop
+        return next v_row;
+    end loop;
     if v_ids <> '{}' or v_noted <> '{}' then
         return query select (jobkit.for_worker(j)).*
         from jobkit.jobs j where j.id = any (v_ids || v_noted);

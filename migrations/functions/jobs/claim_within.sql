@@ -3,9 +3,8 @@
 -- permit, then age. The rest goes back to ready, with its permits: by now every job with a key has
 -- one. A ready row without a job is gone.
 -- Before that, those that coalesce do so: `coalesce_picked`.
--- Returns what stays, and what the claim says besides: how many had no job, or have none any more, and
--- where jobs coalesce the lowest that was picked of each lane, and when to look again for those
--- that went back.
+-- Returns what stays, and notes: how many had no job, or have none any more; where jobs coalesce,
+-- the lowest that was picked of each lane, and when to look again for those that went back.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
     p_kinds text[], p_budget bigint, out ids bigint[], out notes json[]

@@ -14,8 +14,8 @@ begin
             'the terms of a job have 16384 bytes at most, not ' || octet_length(t.terms::text)
         when exists (
             select from jsonb_each(t.terms) as e (key, value)
-            where case when e.key in ('expires', 'retry_for')
-                    then jobkit.seconds(e.value) between '1 second' and '366 days'
+            where case when e.key in ('expires', 'retry_for') then case jsonb_typeof(e.value)
+                    when 'number' then e.value::numeric between 1 and 31622400 end
                 when e.key = 'topic' then jsonb_typeof(e.value) = 'string'
                 when e.key = 'carried' then jsonb_typeof(e.value) = 'object' end is not true
         ) then 'the terms of a job are expires and retry_for, 1 to 31622400 seconds each, topic, '

@@ -61,7 +61,8 @@ begin
         elsif v_met.answer in ('replaced', 'repeated') then
             if p.on_duplicate[i] in ('replace', 'run_again') then
                 update jobkit.jobs j set args = p.args[i]::json, version = p.version[i],
-                    metadata = p.metadata[i], terms = p.terms[i], concurrency_key = p.concurrency_key[i],
+                    metadata = p.metadata[i], terms = p.terms[i],
+                    concurrency_key = p.concurrency_key[i],
                     concurrency_group = case when p.concurrency_key[i] is not null
                         then p.concurrency_group[i] end,
                     dead_letter_key = p.dead_letter_key[i], tags = case when p.tags[i] is not null

@@ -56,7 +56,7 @@ const CALLS: &[(&str, &str)] = &[
     ("resume_scope", "'all', ''"),
     ("run_schedule", "'nightly', 'somebody'"),
     ("set_aside", "1, '{act}', '{default}', '{9}'"),
-    ("settle", "1, array[1], array[1], array['finish'], '{}', '{}', '{}', '{}', '{}'"),
+    ("settle", "1, jobkit.outcomes(array[1], array[1], array['finish'])"),
     ("stop_worker", "1"),
     ("sweep", "'', '', 500"),
     ("sweep_unserved", "500"),

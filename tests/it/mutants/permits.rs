@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         succession::as_many_go_along_as_there_is_room_for;
     settle: "and v_finish = p.job and" => "and",
         succession::a_settle_under_another_claim_passes_nothing_on;
-    settle: "and v_finish = p.job and" => "and v_held = p_job and",
+    settle: "and v_finish = p.job and" => "and v_held = p.job and",
         succession::a_job_that_is_given_back_comes_before_younger_ones;
     // … where there is more than one.
     settle: "if v_keyed and p_next is not null" => "if false" with
@@ -212,7 +212,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t06_two_finishes_unblock_two;
     settle: "jobkit.signal(v_held," => "jobkit.signal(v_finish,",
         handover::every_way_out_hands_the_permit_on;
-    settle: "jobkit.signal(v_held," => "jobkit.signal(p_job," with
+    settle: "jobkit.signal(v_held," => "jobkit.signal(p.job," with
     settle_partial: "coalesce(bool_or(s.keyed), false)" => "true",
         handover::t17_a_failure_of_the_first_attempt_leaves_the_permit_of_the_second;
     settle_partial: "coalesce(bool_or(s.keyed), false)" => "false",

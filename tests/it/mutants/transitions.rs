@@ -19,7 +19,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     settle_partial: "l.jobs = l.job_ids" => "true",
         settle::two_retries_of_a_job_are_charged_once;
     settle: "c.job_ids = p.job" => "false" with
-    settle_partial: "((l.n, j) in (select * from unnest(p.n, p.job)))" => "(j = any (p_job))",
+    settle_partial: "((l.n, j) in (select * from unnest(p.n, p.job)))" => "(j = any (p.job))",
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     settle: "c.job_ids = p.job" => "false" with
     settle_partial: "((l.n, j) in (select * from unnest(p.n, p.job)))" => "(true)",

@@ -15,9 +15,8 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
         then p.run_at + (jobkit.terms(p.kind, p.terms)).expires end as expires_at,
     case when (p.attempt > 0 or p.waits_since > '-infinity') and (p.terms is not null
             or k.retry_for > '0') then jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs,
-        to_jsonb(y) || jsonb_build_object(
-            'waits_since', p.waits_since, 'terms', p.terms))) end as retry_until,
-    p.waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.*
+        to_jsonb(y) || jsonb_build_object('waits_since', p.waits_since, 'terms', p.terms)))
+        end as retry_until, p.waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.*
 from jobkit.listed_jobs j join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
