@@ -1,5 +1,5 @@
--- Kinds that workers have announced: defaults for `jobkit.enqueue`, and settings that apply where no
--- worker decides.
+-- Kinds that workers have announced: defaults for `jobkit.enqueue`, and settings that apply where
+-- no worker decides.
 create table jobkit.kinds (
     kind text primary key,
     queue text not null,

@@ -1,5 +1,5 @@
 -- await_jobs: requests a notification at the end of these jobs, and returns the state of each:
---   live  whoever ends it after this mark is committed sends a notification
+--   live  after this mark commits, the session that ends the job sends a notification
 --   held  another session has its row locked, perhaps to end it: ask again soon
 --   gone  it does not exist any more, or never did
 -- Waits for nobody. A session that ends a job locks its row first: either it reads the mark, or the

@@ -1,7 +1,7 @@
 -- The ways a job can end or continue, shared by settle, reap and cancel. The caller holds its row.
 
--- log_attempt: records a failed attempt of a live job. If the number exists, since somebody set the
--- job back by hand, it is overwritten: no outcome may fail for that.
+-- log_attempt: records a failed attempt of a live job. If the number exists, since the
+-- job was set back by hand, it is overwritten: no outcome may fail for that.
 create or replace function jobkit.log_attempt(
     p_job bigint, p_attempt integer, p_outcome text, p_error text, p_error_type text,
     p_worker bigint, p_took interval
