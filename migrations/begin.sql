@@ -1,5 +1,5 @@
--- The beginning of every migration. Takes the lock that lets one run at a time, held until the
--- commit; then makes the schema and its bookkeeping, which the next statements look into.
+-- The beginning of every migration. It takes the lock that lets one run at a time, until the
+-- commit, and creates the schema and its bookkeeping, which the next statements read.
 begin isolation level read committed read write;
 set local client_min_messages = warning;
 set local search_path = pg_catalog, pg_temp;
@@ -9,7 +9,7 @@ set local lock_timeout = 0;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 do $$ begin
-    -- Of PostgreSQL 17 and later.
+    -- PostgreSQL 17 and later.
     if current_setting('transaction_timeout', true) is not null then
         perform set_config('transaction_timeout', '0', true);
     end if;
@@ -22,7 +22,7 @@ end $$;
 select pg_advisory_xact_lock(hashtextextended('jobkit migrations', 0));
 set local lock_timeout = '60s';
 do $$ begin
-    -- IF NOT EXISTS would ask for the right to create schemas even when it is there.
+    -- IF NOT EXISTS would need the right to create schemas even if it exists.
     if to_regnamespace('jobkit') is null then create schema jobkit; end if;
 end $$;
 create table if not exists jobkit._migrations (

@@ -1,7 +1,6 @@
--- How a step of the schema runs. Where somebody's long transaction is in the way of its locks,
--- everybody who enqueues would wait behind us: so we wait for a moment, give back what we have, and
--- try again. One try in ten lasts longer than `deadlock_timeout`: then the server ends a vacuum
--- that is in the way.
+-- How a step of the schema runs. If a long transaction blocks one of its locks, all enqueues would
+-- wait behind us. So we wait for a moment, release our locks, and try again. One try in ten lasts
+-- longer than `deadlock_timeout`: then the server ends a vacuum that is in the way.
 do $patiently$
 #variable_conflict use_column
 begin

@@ -1,6 +1,6 @@
--- Roles for a database with jobkit. Nothing applies this but you: as a superuser, after `migrate`,
--- and again after each upgrade.
---   owner     has the schema and everything in it
+-- Roles for a database with jobkit. Apply this yourself: as a superuser, after `migrate`, and again
+-- after each upgrade.
+--   owner     owns the schema and everything in it
 --   migrator  may become the owner, and so upgrade
 --   producer  enqueues, and can do nothing else: it reads no job
 --   worker    runs jobs
@@ -36,7 +36,7 @@ begin
         from pg_class c
         where c.relnamespace = 'jobkit'::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
             and c.relowner <> 'jobkit_owner'::regrole
-            -- The sequence of a column goes with its table.
+            -- The sequence of a column belongs to its table.
             and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass
                 and d.objid = c.oid and d.deptype in ('a', 'i') and c.relkind = 'S')
         union all
@@ -54,7 +54,7 @@ begin
 end
 $owner$;
 
--- What was granted before is gone, so that this says all.
+-- Earlier grants are revoked, so that this file lists all of them.
 revoke all on schema jobkit from public;
 revoke all on all tables in schema jobkit
     from public, jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
@@ -64,20 +64,20 @@ revoke all on all routines in schema jobkit
     from public, jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
 grant usage on schema jobkit
     to jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
--- Whoever works here looks whether the schema is one that it knows.
+-- Each of these roles checks whether it knows the version of the schema.
 grant select on jobkit._migrations
     to jobkit_producer, jobkit_worker, jobkit_viewer, jobkit_operator;
 
--- The producer. It has no right to any table: it calls functions, which look at what they are given
--- and set ids, times and attempts themselves. Of a job it stores it learns the id.
+-- The producer has no right to any table. It calls functions, which check their arguments and set
+-- ids, times and attempts. Of a job it stores, it learns only the id.
 grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
     jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out, jobkit.new_job,
     jobkit.new_jobs, jobkit.new_jobs_of, jobkit.publish,
     jobkit.store_all, jobkit.store_one, jobkit.store_unique
     to jobkit_producer;
 
--- The worker. To the audit it adds by functions alone, and it prunes it by one.
--- What an upgrade brings is its as well: workers need not wait for this to be applied again.
+-- The worker adds to the audit, and prunes it, only by functions. What an upgrade brings is granted
+-- to it as well, so that workers need not wait until this is applied again.
 grant select, insert, update, delete on all tables in schema jobkit to jobkit_worker;
 revoke insert, update, delete on jobkit._migrations from jobkit_worker;
 revoke insert, update, delete on jobkit.audit from jobkit_worker;
@@ -91,10 +91,10 @@ alter default privileges for role jobkit_owner in schema jobkit
 alter default privileges for role jobkit_owner in schema jobkit
     grant execute on routines to jobkit_worker;
 
--- The viewer: every column but those that have payloads, which the views `shown_…` hide from it;
--- and the functions that change nothing.
+-- The viewer: every column except payloads, which the views `shown_…` hide from it, and the
+-- functions that change nothing.
 grant select on all sequences in schema jobkit to jobkit_viewer;
--- Who has a job in hand is read from its row's system columns, which go with a whole table.
+-- Which session holds a job is read from system columns, which need the right to the whole table.
 grant select on jobkit.ready, jobkit.scheduled to jobkit_viewer;
 grant execute on function jobkit.brake_room, jobkit.errors_of to jobkit_viewer;
 do $viewer$
@@ -124,7 +124,7 @@ begin
 end
 $viewer$;
 
--- The operator. To the audit it adds by a function alone, which says when.
+-- The operator adds to the audit only by a function, which sets the time.
 grant select on all tables in schema jobkit to jobkit_operator;
 grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit.brakes,
     jobkit.acknowledged, jobkit.causes,

@@ -1,43 +1,43 @@
 -- Permits of concurrency keys, and what limits and pauses them.
 
--- Groups of concurrency keys. The limit of a key: the override of its own, else that of its group,
--- else what the worker that started last said of the group.
+-- Groups of concurrency keys. The limit of a key is its own override, else that of its group, else
+-- what the worker that started last announced for the group.
 create table jobkit.concurrency_groups (
     name text collate "C" primary key check (octet_length(name) between 1 and 128),
     default_limit integer not null check (default_limit > 0),
     override_limit integer check (override_limit >= 0),
     changed_at timestamptz not null default clock_timestamp(),
-    -- A rate is the time from one slot to the next, '0' says that there is none; a burst is how
-    -- many slots may be taken at once after a rest.
+    -- A rate is the time from one slot to the next; '0' means no rate. A burst is how many slots
+    -- may be taken at once after a rest.
     default_rate interval,
     default_burst integer,
     override_rate interval,
     override_burst integer,
-    limiter boolean not null default false       -- no job is of it: running jobs ask for its slots
+    limiter boolean not null default false       -- not for jobs: running jobs ask for its slots
 );
 
 create domain jobkit.permit_count as integer check (value >= 0);
 
--- Concurrency keys with a permit taken, a job blocked or an override. Its row is the lock under
--- which the permits and the blocked executions of a key change.
+-- Concurrency keys with a permit taken, a job blocked or an override. The permits and blocked
+-- executions of a key change under the lock of its row.
 create table jobkit.semaphores (
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,
     taken jobkit.permit_count not null default 0,
     override_limit jobkit.permit_count,
-    -- No blocked execution of the key comes before this one: where a search for them may begin.
+    -- No blocked execution of the key comes before this one: a search for them may begin here.
     from_priority smallint not null default -3,
     from_id bigint not null default 0,
-    crowded boolean not null default false,      -- whether one may be blocked; false: none is
+    crowded boolean not null default false,      -- whether a job may be blocked; false: none is
     override_rate interval,
     override_burst integer,
     tat timestamptz,                             -- theoretical arrival time (GCRA); null: at rest
     paused_until timestamptz,
-    paused_for interval,                         -- a step back of the clock makes no pause longer
+    paused_for interval,                         -- so that a clock step back extends no pause
     primary key (concurrency_group, concurrency_key)
 );
 
--- Permits held: by running jobs, and by jobs that are ready with `without_permit` = false.
+-- Permits held: by running jobs, and by ready jobs with `without_permit` = false.
 create table jobkit.permits (
     job_id bigint primary key,
     concurrency_group text collate "C" not null,
@@ -58,8 +58,8 @@ create table jobkit.blocked_executions (
     primary key (concurrency_group, concurrency_key, priority, job_id)
 );
 
--- Keys of which time alone makes room, or that are forgotten then. A table, not a column with an
--- index: that would be a part of what every keyed job costs, with a rate or without.
+-- Keys in which time alone makes room, or which can be deleted then. A table and not an indexed
+-- column, which would cost something for every keyed job, with a rate or without.
 create table jobkit.due_keys (
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,
@@ -68,8 +68,8 @@ create table jobkit.due_keys (
 );
 create index due_keys_due on jobkit.due_keys (due_at);
 
--- Slots kept for jobs that are ready with a permit and have yet to begin. One without that permit
--- counts for nothing.
+-- Slots reserved for ready jobs that hold a permit and have yet to begin. Without the permit, the
+-- slot does not count.
 create table jobkit.reserved_slots (
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,
@@ -77,8 +77,8 @@ create table jobkit.reserved_slots (
     primary key (concurrency_group, concurrency_key, job_id)
 );
 
--- Slots that are too far away to wait for, and kept for the job that comes back. One that its job
--- missed, that lies in a pause, or was given by another rate (`every`), counts for nothing.
+-- Slots too far ahead to wait for, kept for a job that will ask again. One that the job missed,
+-- that lies in a pause, or was given at another rate (`every`) does not count.
 create table jobkit.kept_slots (
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,

@@ -1,6 +1,7 @@
--- Workers: who is there, who is asleep, who was lost.
+-- Workers: live, asleep, lost and stopped ones.
 
--- Worker processes; the id is random for each start. The lease is judged by this clock alone.
+-- Worker processes; the id is random for each start. The lease is judged by this server's clock
+-- alone.
 create table jobkit.workers (
     id bigint primary key,
     name text not null,
@@ -14,18 +15,18 @@ create table jobkit.workers (
     steady_since timestamptz not null default clock_timestamp(),  -- since when without a lapse
     stopping boolean not null default false,
     stop_requested_at timestamptz,
-    -- Beside `queues` and `slots`: which entries share slots (those of one number), their weights
-    -- (null: strict order), and of those that are patterns, as `mail*`, what is before the star.
+    -- In parallel to `queues` and `slots`: which entries share slots (those with the same number),
+    -- their weights (null: strict order), and for patterns such as `mail*` what precedes the star.
     pools integer[] not null default '{}',
     weights integer[] not null default '{}',
     prefixes text[] not null default '{}',
     declaration bigint,                          -- of schedules; null: none
-    zones text                                   -- the release of its time zones, and where from
+    zones text                                   -- release and source of its time zones
 );
 create index workers_serving on jobkit.workers (id) where not stopping;
 
--- Workers that wait for a notification. A pure hint that polling makes up for, so it need not
--- survive a crash; a row is good until `until`, so that a dead sleeper costs nothing for long.
+-- Workers that wait for a notification. Only a hint, which polling makes up for, so it need not
+-- survive a crash. A row is valid until `until`, so that a dead sleeper costs little.
 create unlogged table jobkit.sleepers (
     worker_id bigint primary key,
     queues text[] not null,
@@ -33,19 +34,19 @@ create unlogged table jobkit.sleepers (
     prefixes text[] not null default '{}'
 );
 
--- Workers whose lease lapsed: noted by who reaps them, and kept for a day, so that operators hear
--- of them although their rows are gone.
+-- Workers whose lease lapsed: recorded by the reaper and kept for a day, so that operators learn of
+-- them although their rows are gone.
 create table jobkit.lost_workers (
     id bigint not null,
     name text not null,
     lost_at timestamptz not null default clock_timestamp(),
-    jobs integer not null,                       -- it had in hand
+    jobs integer not null,                       -- jobs that it had claimed
     started_at timestamptz,
-    heartbeat_at timestamptz,                    -- when it renewed its lease last
+    heartbeat_at timestamptz,                    -- when it last renewed its lease
     primary key (lost_at, id)
 );
 
--- Workers that stopped in order, kept for a day as those that were lost are.
+-- Workers that stopped in order, also kept for a day.
 create table jobkit.stopped_workers (
     id bigint not null,
     name text not null,
@@ -54,7 +55,7 @@ create table jobkit.stopped_workers (
     primary key (stopped_at, id)
 );
 
--- When the last periodic sweep began, and how much all of them found that nothing explained.
+-- When the last periodic sweep began, and how many unexplained finds all sweeps had.
 create table jobkit.sweeps (
     one boolean primary key default true check (one),
     began_at timestamptz not null,

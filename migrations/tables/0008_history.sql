@@ -31,12 +31,12 @@ create table jobkit.finished (
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
 
--- The partitions of `finished`: an expiry goes to a day listed here (`expiry`). A default partition
--- would do without, but then no day could be detached without waiting for every reader.
+-- The partitions of `finished`: a job expires on a day listed here (`expiry`). With a default
+-- partition this table would not be needed, but detaching a day would wait for every reader.
 create table jobkit.finished_days (
     day date primary key
 );
--- Ended jobs that did not succeed: few beside those that did.
+-- Ended jobs that did not succeed: few compared with those that did.
 create index finished_discarded on jobkit.finished (job_id)
     where outcome not in ('finish', 'cancel');
 create index finished_cancelled on jobkit.finished (job_id) where outcome = 'cancel';

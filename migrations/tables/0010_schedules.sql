@@ -1,4 +1,4 @@
--- Schedules: jobs that recur. When, in words, is `times`; what the words mean is computed in Rust.
+-- Schedules: jobs that recur. `times` says in words when; Rust computes the instants.
 
 create table jobkit.schedules (
     name text primary key check (octet_length(name) between 1 and 128),
@@ -11,7 +11,7 @@ create table jobkit.schedules (
     overlap text not null check (overlap in ('allow', 'skip_if_running')),
     jitter interval not null check (jitter between '0' and '1 d'),
     jobs bigint[] not null default '{}',         -- its live jobs at the last look, for `overlap`
-    -- What is enqueued, as `enqueue_all` takes it.
+    -- What is enqueued, in the form of `enqueue_all`.
     kind text not null,
     version smallint,
     queue text not null,
@@ -23,8 +23,8 @@ create table jobkit.schedules (
     args json not null,
     tags text[],
     metadata jsonb,
-    -- Whose it is.
-    declared_at timestamptz,                     -- when a worker last said so; null: an operator's
+    -- Who declared or changed it.
+    declared_at timestamptz,                     -- last declared by a worker; null: by an operator
     edited text[] not null default '{}',         -- what operators changed: code leaves that alone
     created_at timestamptz not null default clock_timestamp(),
     paused_at timestamptz,
@@ -32,17 +32,17 @@ create table jobkit.schedules (
     pause_reason text,
     removed_at timestamptz,                      -- declared in code, and deleted by an operator
     removed_by text,
-    declaration bigint                           -- the one that the row is of
+    declaration bigint                           -- the declaration it comes from
 );
 create index schedules_due on jobkit.schedules (next_at) where removed_at is null;
 
--- What became of each instant. The primary key is why none is fired twice.
+-- What became of each instant. Because of the primary key, none is fired twice.
 create table jobkit.schedule_runs (
     schedule text not null,
     instant timestamptz not null,                -- when it was due; of `run now`, when that was
     job_id bigint,                               -- what was enqueued, or …
     skipped text check (skipped in ('missed', 'paused', 'running')),  -- … why nothing was
-    since timestamptz,                           -- it stands for all from this instant on up to it
+    since timestamptz,                           -- the row stands for all instants from this one on
     actor text,                                  -- who ran it by hand
     by_hand boolean not null default false,
     decided_at timestamptz not null default clock_timestamp(),
@@ -51,8 +51,8 @@ create table jobkit.schedule_runs (
 );
 create index schedule_runs_old on jobkit.schedule_runs (decided_at);
 
--- Which schedules a binary declares: an older one that restarts sets nothing back while a newer one
--- lives.
+-- Which schedules a binary declares: an older one that restarts changes nothing back while a newer
+-- one lives.
 create table jobkit.declarations (
     id bigint generated always as identity primary key,  -- a later one is newer
     digest text not null unique,                 -- of all that one binary says of its schedules

@@ -1,5 +1,5 @@
--- Which kinds get a job of whatever is published to a topic. Binaries announce it; nobody but an
--- operator takes it back (`unsubscribe`), so that two versions of a fleet lose nothing.
+-- Which kinds get a job for each event published to a topic. Binaries announce it; only an operator
+-- takes it back (`unsubscribe`), so that two versions in one fleet lose nothing.
 create table jobkit.subscriptions (
     topic text not null,
     kind text not null,

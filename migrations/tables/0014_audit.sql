@@ -1,11 +1,11 @@
--- What operators did, and what they know of already.
+-- What operators did, and which alarms they have seen.
 
--- audit: what operators did, written in the transaction that did it. Nothing is changed in it
--- later, but that the end of an operation fills in what came of it.
+-- audit: what operators did, written in the transaction that did it. Entries do not change later,
+-- except that the end of an operation fills in its result.
 create table jobkit.audit (
     id bigint generated always as identity primary key,
     at timestamptz not null default clock_timestamp(),
-    actor text,                                  -- as the caller says; null: it did not
+    actor text,                                  -- as the caller says; null: not given
     action text not null,
     subject text not null,                       -- what kind of thing, …
     subject_id bigint,                           -- … which one; null: those of `detail`, …
@@ -13,11 +13,11 @@ create table jobkit.audit (
     detail jsonb
 );
 
--- Alarms that somebody has seen: what began by `up_to` needs attention no more, what begins later
--- does. A row is good for 30 days.
+-- Alarms that somebody has seen: one that began by `up_to` needs no more attention, one that begins
+-- later does. A row is valid for 30 days.
 create table jobkit.acknowledged (
     what text collate "C" not null,              -- the name of the alarm
-    subject text collate "C" not null,           -- the queue, the key, …; '' of the whole
+    subject text collate "C" not null,           -- the queue, the key, …; '': everything
     up_to timestamptz not null,
     actor text,
     reason text,

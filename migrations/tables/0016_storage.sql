@@ -1,5 +1,5 @@
--- Queue tables turn over completely: vacuum early, and never truncate, which would take an
--- exclusive lock against claims for the sake of pages that fill again at once.
+-- Queue tables turn over completely: vacuum early, and never truncate, which would lock out claims
+-- for the sake of pages that fill again at once.
 do $$
 declare
     v_table text;
@@ -14,8 +14,8 @@ begin
 end
 $$;
 
--- Where the server has it, what is kept is compressed by lz4, the history in each partition: pglz
--- takes five times as long.
+-- If the server supports it, history is compressed by lz4, in each partition: pglz takes five times
+-- as long.
 do $$
 declare
     v_table text;

@@ -1,6 +1,6 @@
--- acknowledge: an alarm that began by p_up_to needs attention no more. Of two at once that which
--- saw more counts, unless that is later than now (the clock stepped back). What is older than 30
--- days is forgotten.
+-- acknowledge: records that an alarm needs no more attention if it began by p_up_to. The later of
+-- two such times wins, unless it is in the future (the clock stepped back). Removes
+-- acknowledgements older than 30 days.
 create or replace function jobkit.acknowledge(
     p_what text, p_subject text, p_up_to timestamptz, p_reason text, p_actor text default null
 ) returns void

@@ -1,6 +1,6 @@
 -- blocked_lanes: the first blocked job of each of the first p_steps keys and priorities, one step
--- along the primary key for each; and those among the p_jobs oldest live jobs, so that one which
--- has waited for long is met however many keys there are.
+-- along the primary key for each; and the blocked ones among the p_jobs oldest live jobs, so that a
+-- long wait is found however many keys there are.
 create or replace function jobkit.blocked_lanes(p_steps integer, p_jobs integer)
 returns table (grp text, key text, since timestamptz)
 language sql stable as $$

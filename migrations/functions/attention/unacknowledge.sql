@@ -1,4 +1,4 @@
--- unacknowledge: an alarm rings again. Returns whether it was acknowledged.
+-- unacknowledge: makes an alarm need attention again. Returns whether it was acknowledged.
 create or replace function jobkit.unacknowledge(
     p_what text, p_subject text, p_actor text default null
 ) returns boolean

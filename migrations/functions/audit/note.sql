@@ -1,7 +1,7 @@
--- note: returns the entry. None without an action: the page of an operation, which is noted itself.
--- Words that are longer than anybody reads them are refused here, where every act passes.
--- The time is that of the server, and p_actor the caller's word. It runs as the owner: nobody else
--- writes to the audit.
+-- note: adds an entry to the audit and returns it. Does nothing without an action: for the page of
+-- an operation, which is recorded itself. Refuses long texts here, where every action passes.
+-- The time is the server's, and p_actor is not verified. Runs as the owner: no other role writes to
+-- the audit.
 create or replace function jobkit.note(
     p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb,
     p_subject_name text default null

@@ -1,5 +1,5 @@
--- note_ended: fills in what came of an operation, once, where its beginning was noted. It runs as
--- the owner: nobody else changes the audit.
+-- note_ended: adds the result of an operation to the entry of its beginning, once. Runs as the
+-- owner: no other role changes the audit.
 create or replace function jobkit.note_ended(p_operation bigint) returns void
 language sql
 security definer

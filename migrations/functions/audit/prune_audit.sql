@@ -1,7 +1,7 @@
--- prune_audit: removes what was done longer ago than p_keep, of the oldest p_limit entries. Returns
--- how many. Ids are given out in the order of time, but for entries made in the same moment. It
--- runs as the owner, since nobody else removes an entry; and whoever calls it, none of the last
--- day.
+-- prune_audit: removes entries older than p_keep, among the oldest p_limit. Returns how many. Ids
+-- are in the order of time, except for entries made at the same moment.
+-- Runs as the owner, since no other role may remove an entry. Never removes entries of the last
+-- day, whoever calls it.
 create or replace function jobkit.prune_audit(p_keep interval, p_limit integer) returns integer
 language sql
 security definer

@@ -1,6 +1,6 @@
--- brake_room: how many jobs the limit and the rate of a brake allow now, and when (seconds from
--- now) the rate will allow one more; null where it has none. For whoever holds the row's lock. A
--- `next_at` further ahead than a burst is of a clock that stepped back (`claim_braked`).
+-- brake_room: how many jobs the limit and rate of a brake allow now, and in how many seconds the
+-- rate allows one more; null without one. The caller holds the row. If the clock stepped back,
+-- `next_at` counts as at most a burst ahead (`claim_braked`).
 create or replace function jobkit.brake_room(
     p_brake jobkit.brakes, out room bigint, out fits_in double precision
 )

@@ -1,5 +1,6 @@
--- braking: what has a limit or a rate, of the queue and the kind (`versioned`) of a job. Its permit
--- may be given, but only a claim begins it.
+-- braking: the scopes, `queue` or `kind`, in which a limit or a rate applies to a job. Such a job
+-- may get its permit, but only a claim begins it.
+--   p_kind  as `versioned` names it
 create or replace function jobkit.braking(p_queue text, p_kind text) returns setof text
 language sql stable as $$
     select b.scope from jobkit.brakes b

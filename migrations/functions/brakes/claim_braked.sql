@@ -1,11 +1,11 @@
--- claim_braked: the scan of a claim where something is braked (see `claim`): of what is paused
--- nothing is picked, of a queue or a kind with a limit or a rate no more than is left.
--- The rows of those stay locked until the claim is committed: so nobody else counts without it.
--- Under a rate nothing is claimed ahead: it would begin later than it was let through. Its time is
--- put right where the clock stepped back: it is never further ahead than a burst.
--- Returns where the rows are, locked, and when the scan began; how many jobs there may be of each
--- queue; kinds of which others may be taken in place of what was picked; and what the claim answers
--- if something holds it back: the kinds of `claim_few`.
+-- claim_braked: the scan of a claim when something is braked (see `claim`). It picks nothing that
+-- is paused, and no more of a queue or kind than its limit or rate has left.
+-- Returns the rows (`at`, locked), when the scan began, how many jobs each queue may have
+-- (`p_slots`), kinds of which other jobs may be taken instead (`p_kinds`), and in `held` the note
+-- of the claim, with the kinds of `claim_few`.
+-- Locks the brakes with a limit or rate until the claim commits, so that concurrent claims count
+-- each other. Under a rate nothing is claimed ahead: it would begin later than the rate allowed it.
+-- A time further ahead than a burst means that the clock stepped back, and is corrected.
 create or replace function jobkit.claim_braked(
     inout p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
     p_marks bigint[], p_first integer[], p_last integer[], p_pools integer[], p_rooms integer[],
@@ -18,7 +18,7 @@ declare
     v_names text[];
     v_brake jobkit.brakes;
     v_room bigint;
-    v_next timestamptz;                          -- the latest that its time can be
+    v_next timestamptz;                          -- the latest plausible `next_at`
     v_place integer;
     v_free integer[];                            -- slots that are free now
     v_few text[] := '{}';                        -- kinds with less room than that, …

@@ -1,5 +1,5 @@
--- claim_charge: what a claim took counts for the rates of its queues and kinds. Returns how soon
--- the next job fits in, where a rate allows none now.
+-- claim_charge: charges the jobs of a claim to the rates of their queues and kinds. Returns how
+-- soon a rate allows the next job, if none is allowed now.
 create or replace function jobkit.claim_charge(
     p_ids bigint[], p_kinds text[], p_queues text[]
 ) returns interval

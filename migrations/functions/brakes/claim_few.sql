@@ -1,10 +1,10 @@
--- claim_few: of kinds that a limit or a rate leaves little room (p_room of each of p_few) no more
--- than that, of the other kinds as many as there are slots; together in the order of priority, then
--- age, no more than fit. Returns where the rows are, locked, and those kinds, as workers know them.
--- Above the marks the few are looked for among the first 1,000 rows of a queue: marks are of the
--- others, so that a scan does not begin where there is nothing but what may not be taken. Which of
--- the few have their turn is found out without locks: what was locked and not taken, a scan above
--- the marks would pass over.
+-- claim_few: picks at most p_room jobs of each kind in p_few, which a limit or rate leaves little
+-- room, and jobs of the other kinds as far as slots allow; by priority, then age.
+-- Returns the positions of the rows, locked, and the kinds of p_few that have room, as workers name
+-- them.
+-- If there are marks, p_few are looked for in the first 1,000 rows of a queue: marks are kept for
+-- the other kinds, so that a scan does not begin at rows it may not take. It selects the few
+-- without locks: a scan above the marks would skip rows that were locked and not taken.
 create or replace function jobkit.claim_few(
     p_kinds text[], p_queues text[], p_slots integer[], p_marks bigint[],
     p_first integer[], p_last integer[], p_few text[], p_room integer[],

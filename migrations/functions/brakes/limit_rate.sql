@@ -1,6 +1,7 @@
--- limit_rate: of a queue or of a kind at most p_count jobs begin within p_interval, p_burst of them
--- at a time (null: a second's worth); without a count the rate is taken away. What was used of one
--- that was there before counts on, up to a whole burst.
+-- limit_rate: lets at most p_count jobs of a queue or kind begin within p_interval.
+--   p_count  null removes the rate
+--   p_burst  how many may begin at the same time; null: as many as in one second
+-- What was used of an earlier rate still counts, up to a whole burst.
 create or replace function jobkit.limit_rate(
     p_scope text, p_name text, p_count integer, p_interval interval default null,
     p_burst integer default null, p_actor text default null

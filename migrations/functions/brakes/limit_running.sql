@@ -1,5 +1,5 @@
--- limit_running: at most p_limit jobs of a queue or of a kind run at a time, over all workers; null
--- takes the limit away. What runs goes on running. Returns the limit before.
+-- limit_running: lets at most p_limit jobs of a queue or kind run at a time, over all workers; null
+-- removes the limit. Running jobs continue. Returns the limit before.
 create or replace function jobkit.limit_running(
     p_scope text, p_name text, p_limit integer, p_actor text default null
 ) returns integer

@@ -1,4 +1,4 @@
--- pause_scope: as `pause`, for a kind (in every version), or for everything (`all`, '').
+-- pause_scope: the same as `pause`, for a kind (in every version) or for everything (`all`, '').
 create or replace function jobkit.pause_scope(
     p_scope text, p_name text, p_actor text default null, p_reason text default null
 ) returns boolean

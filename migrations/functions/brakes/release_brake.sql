@@ -1,5 +1,5 @@
--- release_brake: a brake was loosened: one that holds nothing back any more is removed, and workers
--- that sleep look.
+-- release_brake: called after a brake was loosened. Removes its row if it holds nothing back any
+-- more, and wakes workers that sleep.
 create or replace function jobkit.release_brake(p_scope text, p_name text) returns void
 language plpgsql as $$
 begin

@@ -1,4 +1,5 @@
--- require_brake: for functions that need READ COMMITTED, and a queue or a kind.
+-- require_brake: checks that the isolation level is READ COMMITTED, and that the scope is a queue
+-- or a kind.
 create or replace function jobkit.require_brake(p_scope text, p_name text) returns void
 language plpgsql as $$
 begin

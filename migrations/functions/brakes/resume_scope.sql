@@ -1,4 +1,4 @@
--- resume_scope: as `resume`, for a kind or for everything.
+-- resume_scope: the same as `resume`, for a kind or for everything.
 create or replace function jobkit.resume_scope(
     p_scope text, p_name text, p_actor text default null
 ) returns boolean
@@ -17,7 +17,7 @@ begin
     if not found then
         return false;
     end if;
-    -- What the sweep finds is due to this.
+    -- This explains what the sweep finds.
     update jobkit.sweeps set resumed_at = clock_timestamp();
     perform jobkit.note(p_actor, 'resume', p_scope, null, '{}', nullif(p_name, ''));
     perform jobkit.release_brake(p_scope, p_name);

@@ -1,5 +1,5 @@
--- running_of: how many jobs of a queue, of a kind, or in all (`all`) workers have claimed; those
--- that wait there for a slot count. Nothing but `claims` says so: no counter can be wrong.
+-- running_of: how many jobs of a queue, of a kind or in total (`all`) are claimed, including those
+-- that wait in a worker for a slot. It counts `claims`, so no counter can be wrong.
 create or replace function jobkit.running_of(p_scope text, p_name text) returns bigint
 language sql stable as $$
     select count(*) from jobkit.claims c

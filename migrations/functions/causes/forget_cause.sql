@@ -1,4 +1,4 @@
--- forget_cause: a cause of which nothing is said any more.
+-- forget_cause: deletes a cause that has no note and is not muted any more.
 create or replace function jobkit.forget_cause(p_fingerprint text) returns void
 language sql as $$
     delete from jobkit.causes c

@@ -1,5 +1,4 @@
--- note_cause: what an operator writes about a cause of dead letters, in place of what was there;
--- null takes it away.
+-- note_cause: replaces an operator's note about a cause of dead letters; null removes it.
 create or replace function jobkit.note_cause(
     p_fingerprint text, p_note text, p_actor text default null
 ) returns void

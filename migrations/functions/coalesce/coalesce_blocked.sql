@@ -1,6 +1,7 @@
--- coalesce_blocked: of the blocked jobs of the keys of these, which were just blocked, the newest
--- of each key stays, and 1,000 older ones of it end. The caller holds their semaphores, but for
--- jobs whose key was in other hands: they went back to ready, and are left out.
+-- coalesce_blocked: among the blocked jobs of each key of p_jobs, which were just blocked, keeps
+-- the newest and ends up to 1,000 older ones.
+-- The caller holds the semaphores. Jobs whose semaphore it could not lock went back to ready, and
+-- are left out.
 create or replace function jobkit.coalesce_blocked(p_jobs bigint[]) returns void
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- coalesce_end: ends jobs that newer ones of their keys run for: p_by says which. The caller holds
--- their rows, and has taken them from where they waited.
+-- coalesce_end: ends jobs because a newer job of their key (p_by) runs instead. The caller holds
+-- their rows and has removed them from where they waited.
 create or replace function jobkit.coalesce_end(p_jobs bigint[], p_by bigint[]) returns void
 language plpgsql as $$
 begin

@@ -1,11 +1,12 @@
--- coalesce_picked: of jobs that a claim has picked, those that coalesce (p_keyed: those with a
--- concurrency key, which hold no permit; or those without): of each key the newest one that waits
--- begins, and those before it end. Returns the jobs that the claim has now, how many ended, and
--- whether some went back, which the end of a transaction elsewhere tells nobody of.
--- It waits for nobody. What it sees of a key and cannot lock is in other hands, which may run it:
--- then nothing of the key begins before that is decided, and the newest one goes back. Whoever has
--- the older one sees the newest as well, and ends what it has. Nor does one begin before all of its
--- key were seen: many end in as many claims as that takes.
+-- coalesce_picked: coalesces the jobs that a claim picked. For each key the newest waiting job
+-- begins, and older ones end.
+--   p_keyed  true: jobs with a concurrency key and no permit; false: jobs without a concurrency key
+-- Returns the jobs that the claim has now, how many ended, and whether some went back to ready:
+-- then look again, since no notification tells when the other transaction ends.
+-- Waits for nobody. If another session holds a job of the key, it may run that job. Then no job of
+-- the key begins here, and the newest goes back; the other session sees the newest, too, and ends
+-- its own. Nor does a job begin before all jobs of its key were seen: many jobs end over several
+-- claims.
 create or replace function jobkit.coalesce_picked(
     p_ids bigint[], p_keyed boolean, p_kinds text[], out ids bigint[], out ended integer,
     out put_back boolean
@@ -29,7 +30,7 @@ begin
     if v_seen.simple is not false then
         return;
     end if;
-    -- Settles hold the rows of jobs that they put back, a cancel those that it marks.
+    -- Settles hold the rows of jobs that they put back, and a cancel those that it marks.
     v_locked := array(
         select j.id from jobkit.jobs j where j.id = any (v_seen.older) for update skip locked
     );
@@ -65,7 +66,7 @@ begin
     v_back := array(select unnest(v_now.here) except select unnest(v_now.ended || v_now.begun));
     put_back := v_back <> '{}';
     perform jobkit.make_ready(v_back);
-    -- Those that run, or are blocked: one that fails does not run again.
+    -- Jobs that run or are blocked: if they fail, they do not run again.
     update jobkit.jobs j set coalesced_by = s.instead
     from unnest(v_seen.ids, v_seen.instead) as s (id, instead)
     where j.id = any (v_now.told) and s.id = j.id;

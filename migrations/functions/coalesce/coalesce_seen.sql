@@ -1,14 +1,15 @@
--- coalesce_seen: the jobs that matter where a claim picked some that coalesce.
---   p_ids               what was picked
---   p_keyed             of those, the ones with a concurrency key, or those without
---   p_kinds             the kinds that the worker knows and nothing holds back
--- Returns these, and the newest others of their keys (1,000 in all, and 16 more of each key):
---   newest              the newest of its key that waits and is due, whoever has it in hand
---   instead             which job it gives way to, if it is older: newest, or one claimed before
---   place               picked, ready, scheduled; or elsewhere: running, blocked, with a permit
---   fits                it is newest and may begin: these were all of the key, and its kind is one
---                       of p_kinds or that of a picked job
--- What belongs to a key, and what takes part: docs/decisions/0019-coalesce.md.
+-- coalesce_seen: the jobs to consider when a claim picked some that coalesce.
+--   p_ids    the jobs that the claim picked
+--   p_keyed  true: only those with a concurrency key; false: only those without
+--   p_kinds  the kinds that the worker knows and that nothing holds back
+-- Returns these jobs and the newest other jobs of their keys (1,000 in all, and 16 more of each
+-- key):
+--   newest   the newest job of the key that waits and is due, even if another session holds it
+--   instead  for an older job, the job that runs instead: newest, or one claimed before
+--   place    picked, ready or scheduled; or elsewhere: running, blocked, or with a permit
+--   fits     it is the newest and may begin: all jobs of the key were seen, and its kind is in
+--            p_kinds or that of a picked job
+-- Which jobs belong to a key, and which take part: docs/decisions/0019-coalesce.md.
 create or replace function jobkit.coalesce_seen(p_ids bigint[], p_keyed boolean, p_kinds text[])
 returns table (id bigint, newest bigint, instead bigint, place text, fits boolean)
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- coalesce_take: takes jobs without a permit from where they wait, as far as nobody has them in
--- hand. Returns those.
+-- coalesce_take: removes jobs without a permit from where they wait, unless another session has
+-- them locked. Returns the jobs it removed.
 create or replace function jobkit.coalesce_take(p_jobs bigint[]) returns bigint[]
 language sql as $$
     with asked as materialized (

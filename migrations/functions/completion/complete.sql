@@ -1,9 +1,9 @@
--- complete: success of a job that runs, in the transaction of its handler, which may stay open for
--- long. Returns `finish`; `lost` (the claim does not hold the job any more) or `cancel` (somebody
--- has cancelled it), and then nothing was written.
--- Nothing is locked that others of the job's key, queue or claim wait for: the claim is the job's
--- own (`part`), and its permit stays with it. As long as there is one the claim lists a job that is
--- gone, and whoever settles or reaps it frees the permit.
+-- complete: records the success of a running job in the transaction of its handler, which may stay
+-- open for long. Returns `finish`. Returns `lost` (the claim no longer holds the job) or `cancel`
+-- (it was cancelled) without writing anything.
+-- Locks nothing that other jobs of the key, queue or claim wait for: the claim is the job's own
+-- (`part`), and its permit stays. With a permit, the claim keeps listing the job after it is gone,
+-- and the settle or reap of that claim frees the permit.
 create or replace function jobkit.complete(
     p_worker bigint, p_n bigint, p_job bigint, p_keep interval default null,
     p_took interval default null, p_reason text default null, p_result text default null

@@ -1,11 +1,11 @@
--- completion: what has become of a job that its handler completed (`complete`), or began to, under
--- one of these claims of a worker:
---   `open`    the handler's transaction is not over, or another session has the claim in hand
+-- completion: what became of a job that its handler completed (`complete`), or began to complete,
+-- under one of these claims of a worker:
+--   `open`    the handler's transaction is open, or another session holds the claim
 --   `held`    claim `n` holds the job: nothing was completed
---   `finish`  it was; `n` is the claim that has its permit, if there is one
+--   `finish`  the job was completed; `n` is the claim that holds its permit, if any
 --   `lost`    the worker was reaped, and its claims with it
--- It waits for nobody. That the claim is gone is seen before the worker is seen to be there: no
--- other session takes claims from a worker that is.
+-- Waits for nobody. It looks for the claim first and then for the worker: while a worker exists, no
+-- other session takes its claims.
 create or replace function jobkit.completion(
     p_worker bigint, p_n bigint[], p_job bigint, out state text, out n bigint
 )

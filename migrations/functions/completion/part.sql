@@ -1,7 +1,7 @@
--- part: moves a job that runs into a claim of its own, p_own, so that a transaction of its handler
--- holds up none of those it was claimed with. A claim that lists no other job is one of its own.
--- Returns the number of the claim that is; null where p_n does not hold the job any more, nor does
--- p_own by an earlier call, whose answer was lost.
+-- part: moves a running job into a claim of its own, p_own, so that a transaction of its handler
+-- holds up no other job of the claim. A claim that lists no other job stays as it is.
+-- Returns the number of the job's claim. That is p_own also if an earlier call moved the job and
+-- its answer was lost. Null: neither claim holds the job. Locks the row of the claim.
 create or replace function jobkit.part(p_worker bigint, p_n bigint, p_own bigint, p_job bigint)
 returns bigint
 language plpgsql
@@ -27,7 +27,7 @@ begin
     end if;
     update jobkit.claims c set job_ids = array_remove(c.job_ids, p_job)
     where c.worker_id = p_worker and c.n = p_n;
-    -- It has begun, whether or not a heartbeat has said so: it was claimed ahead no more.
+    -- The job has begun, even if no heartbeat has said so yet: it is not claimed ahead any more.
     insert into jobkit.claims (worker_id, n, job_ids, claimed_at, keyed, replays)
     values (p_worker, p_own, array[p_job], v_claim.claimed_at,
         v_claim.keyed and exists (select from jobkit.permits p where p.job_id = p_job),

@@ -1,10 +1,10 @@
--- bury: the job becomes a dead letter, with the errors of its attempts, or is added to the one
--- that it replays or shares: that is open then, whatever it was. The caller holds the job's row and
--- comes in the order of dead letters.
--- One that coalesced does not any more: as a replay it would be the newest, with an old payload.
--- One with a key is found by that. Where it is gone, a new one begins, with an id of its own: those
--- who replayed the old one may still be on their way. A new id is one that none has, whatever the
--- sequence says (`set_sequences`).
+-- bury: turns a job into a dead letter, with the errors of its attempts, or adds it to the dead
+-- letter that it replays or shares; that is open afterwards. The caller holds the row of the job
+-- and locks dead letters in their order.
+-- The dead letter of a job that coalesced has no unique key: its replay would be the newest, with
+-- an old payload. A dead letter with a key is found by that. If it was removed, a new one is made,
+-- with a new id: replays of the old one may still be running. The new id is one that no dead letter
+-- has, whatever the sequence says (`set_sequences`).
 create or replace function jobkit.bury(
     p_job jobkit.jobs, p_attempt integer, p_reason text, p_error text, p_worker bigint
 ) returns void

@@ -1,4 +1,4 @@
--- cause: the fingerprint of a dead letter: that of its last error.
+-- cause: the fingerprint of a dead letter, which is that of its last error.
 create or replace function jobkit.cause(p_kind text, p_reason text, p_errors jsonb, p_error text)
 returns text
 language sql immutable

@@ -1,6 +1,6 @@
--- dead_letters_between: the dead letters of a state that failed between two places; of a key, or of
--- a fingerprint when they are open, if one is given. To be planned for what is given, then in the
--- order of an index.
+-- dead_letters_between: the dead letters of a state that failed between two places, in the order of
+-- an index. A key, or for open ones a fingerprint, restricts them. It must be planned for the
+-- arguments given.
 create or replace function jobkit.dead_letters_between(
     p_state text, p_key text, p_fingerprint text, p_after_at timestamptz, p_after_id bigint,
     p_before_at timestamptz, p_before_id bigint
@@ -15,7 +15,7 @@ language sql stable as $$
         and (p_key is null or coalesce(d.key, '') = p_key and d.key is not null)
         and (p_key is not null or p_fingerprint is null or p_state <> 'open'
             or d.fingerprint = p_fingerprint)
-        -- Each bound twice: an index scan ends at one of a single column.
+        -- Each bound twice: an index scan ends only at the bound of a single column.
         and d.failed_at >= p_after_at and (d.failed_at, d.id) > (p_after_at, p_after_id)
         and d.failed_at <= p_before_at and (d.failed_at, d.id) < (p_before_at, p_before_id)
 $$;

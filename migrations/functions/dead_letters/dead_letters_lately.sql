@@ -1,5 +1,5 @@
--- dead_letters_lately: how many of the open ones of a fingerprint failed in each of the last 24
--- hours, the oldest hour first; the newest 1,000 at most are looked at, in their index.
+-- dead_letters_lately: how many open dead letters of a fingerprint failed in each of the last 24
+-- hours, the oldest hour first. Reads the newest 1,000 at most, by their index.
 create or replace function jobkit.dead_letters_lately(p_fingerprint text) returns integer[]
 language sql stable as $$
     with counted as materialized (

@@ -1,4 +1,5 @@
--- fingerprint: the same for failures that have the same cause, as far as their texts tell.
+-- fingerprint: a text that is equal for failures with the same cause, as far as their messages
+-- show.
 create or replace function jobkit.fingerprint(p_kind text, p_error_type text, p_error text)
 returns text
 language sql immutable

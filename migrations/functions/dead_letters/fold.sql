@@ -1,14 +1,14 @@
--- fold: the message of an error with all that differs from case to case taken out: texts in quotes,
--- addresses, ids and numbers, and the backtrace behind it. What is left is cut afterwards, so that
--- the length of what was taken out moves no cut; only of a very long one the rest is not looked at,
--- since what opens a quote that nothing closes costs a look at all that follows.
+-- fold: an error message without the parts that differ between occurrences: texts in quotes,
+-- addresses, ids, numbers, and the backtrace. It is cut only after these are removed, so that their
+-- length does not move the cut. Only a very long message is cut before, too, since an unclosed
+-- quote costs a search through all the text behind it.
 create or replace function jobkit.fold(p_error text) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select left(btrim(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-        -- A line that begins a backtrace, in the words of the standard library and of anyhow, or
-        -- ruled off as by color-eyre.
+        -- The first line of a backtrace, as the standard library, anyhow or color-eyre (with a
+        -- rule) writes it.
         regexp_replace(left(p_error, 8000),
             $re$\n[ \t]*(?:stack backtrace:|[^[:alnum:]\n]*backtrace[^[:alnum:]\n]*(?:\n|$)).*$re$,
             '', 'i'),

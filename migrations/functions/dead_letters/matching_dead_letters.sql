@@ -1,8 +1,8 @@
--- matching_dead_letters: which dead letters a filter matches, for lists, counts and operations. Of
--- the next p_window between two places (`dead_letters_between`) it returns those that match, p_rows
--- at most (null: all), in the order in which they failed, or the newest failure first; each with
--- the place behind which the next page begins, as `matching_jobs` has it. Where none matches there
--- is one row without a dead letter.
+-- matching_dead_letters: the dead letters that a filter matches, for lists, counts and operations.
+--   p_window  how many to look at, between two places (`dead_letters_between`)
+--   p_rows    how many to return at most; null: all that match
+-- Returns them by time of failure, oldest or newest first, each with the place where the next page
+-- begins, as `matching_jobs` does. If none matches, it returns one row without a dead letter.
 create or replace function jobkit.matching_dead_letters(
     p_filter jsonb, p_newest_first boolean, p_after_at timestamptz, p_after_id bigint,
     p_before_at timestamptz, p_before_id bigint, p_window bigint, p_rows bigint
@@ -29,7 +29,7 @@ language sql stable as $$
             )
         ) l
     ), page as materialized (
-        -- As they were numbered: to sort them would read on behind a full page.
+        -- In the order of their numbers: a sort would read on behind a full page.
         select l.nth, l.id from looked_at l where l.matches limit p_rows
     )
     select e.failed_at, e.id, p.nth, p.id

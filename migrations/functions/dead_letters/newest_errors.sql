@@ -1,4 +1,4 @@
--- newest_errors: the last 20 of them, and no more than 64 KiB of text, but always one.
+-- newest_errors: the last 20 errors, with at most 64 KiB of text, but always at least one.
 create or replace function jobkit.newest_errors(p_errors jsonb) returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- prune_resolved: removes what was resolved longer ago than p_keep. Returns how many.
+-- prune_resolved: removes dead letters that were resolved longer ago than p_keep. Returns how many.
 create or replace function jobkit.prune_resolved(p_keep interval, p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- regroup_dead_letters: folds the errors of all that are not resolved anew, after `fold` was
--- changed by a migration, and returns how many came to another group. What others have in hand is
--- left out: to be called until it finds none.
+-- regroup_dead_letters: folds the errors of all unresolved dead letters again, after a migration
+-- changed `fold`, and returns how many moved to another group. Skips locked rows: call it until it
+-- returns 0.
 create or replace function jobkit.regroup_dead_letters() returns bigint
 language sql
 set search_path = pg_catalog, pg_temp

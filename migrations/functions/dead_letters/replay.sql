@@ -1,9 +1,9 @@
--- Replays of dead letters. Whoever replays holds the row: a second caller waits for the first and
--- is told of its job.
+-- Replays of dead letters. A replay holds the row of the dead letter: a second caller waits for the
+-- first and is told of its job.
 
--- replay: replays one dead letter. Waits for whoever holds it, but no longer than a second.
--- outcome: `replay` with the new job; `already` or `resolved` with the job that replays it or did;
--- `taken` with the job that has its unique key by now; `missing`.
+-- replay: replays one dead letter. Waits at most a second for a session that holds it.
+-- outcome: `replay` with the new job; `already` or `resolved` with the job that replays it, or did;
+-- `taken` with the job that has its unique key now; or `missing`.
 create or replace function jobkit.replay(
     p_id bigint, p_actor text default null, p_queue text default null,
     p_run_at timestamptz default null, p_args jsonb default null,

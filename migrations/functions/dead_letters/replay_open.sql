@@ -1,8 +1,8 @@
--- replay_open: makes a job of each of these dead letters, which the caller has locked and seen to
--- be open, the one that failed first first. The job has all its attempts again, and the unique key
--- that `retake_key` took in the name of the dead one.
---   p_queue, p_run_at, p_args, p_max_attempts  instead of what is stored; null = as stored
---   p_concurrency  {group, key} that belong to p_args; null = as stored
+-- replay_open: makes a job from each of these open dead letters, which the caller has locked; the
+-- earliest failure first. A job gets all its attempts, and the unique key that `retake_key` took in
+-- the name of the dead job.
+--   p_queue, p_run_at, p_args, p_max_attempts  used instead of what is stored; null: as stored
+--   p_concurrency                              {group, key} that belong to p_args; null: as stored
 create or replace function jobkit.replay_open(
     p_ids bigint[], p_queue text default null, p_run_at timestamptz default null,
     p_args jsonb default null, p_max_attempts smallint default null,

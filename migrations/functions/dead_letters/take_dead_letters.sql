@@ -1,6 +1,6 @@
--- take_dead_letters: replays or removes (p_verb) those of these dead letters that are in one of
--- these states, have not failed after p_until, and are in nobody else's hands; never one that is
--- being replayed, or whose unique key is taken. Returns them, the oldest failure first.
+-- take_dead_letters: replays or removes (p_verb) those dead letters that are in one of these states
+-- and have not failed after p_until. Skips those that another session has locked, that are being
+-- replayed, or whose unique key is taken. Returns the others, the oldest failure first.
 create or replace function jobkit.take_dead_letters(
     p_verb text, p_ids bigint[], p_states text[], p_until timestamptz
 ) returns bigint[]

@@ -1,6 +1,6 @@
--- without_clash: of dead letters that the caller has locked those that can be replayed: without a
--- unique key, or with one that is free, which is theirs now. One that somebody is taking just now
--- is left out, too.
+-- without_clash: the dead letters that can be replayed, of those that the caller has locked:
+-- without a unique key, or with a free one, which they get here. Leaves out those whose key another
+-- session is taking at the moment.
 create or replace function jobkit.without_clash(p_ids bigint[]) returns bigint[]
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- lies_open: whether there is a value at this path of a payload, or in one of the elements where
--- the path leads through arrays, that is not sealed. Null needs not be.
+-- lies_open: whether a payload has a value at this path that is not sealed, also in elements of
+-- arrays on the path. Null needs no seal.
 create or replace function jobkit.lies_open(p_value jsonb, p_path text[]) returns boolean
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- require_sealed: refuses a payload in which something lies open that its kind encrypts, or in
--- which nobody can tell where what it redacts or encrypts is. What is enqueued by type comes from a
--- binary that sees to both; this is for what names the kind.
+-- require_sealed: refuses a payload with an unsealed value that its kind encrypts, or one whose
+-- redacted or encrypted values cannot be located. Enqueues by type come from a binary that ensures
+-- both; this is for callers that name the kind.
 create or replace function jobkit.require_sealed(p_kind text, p_args jsonb) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

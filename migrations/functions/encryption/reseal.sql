@@ -1,7 +1,8 @@
--- reseal: puts payloads in the place of others that differ only in the key they are sealed with:
--- where one is still as it was, and in nobody's hands. Returns of how many; the others are met
--- again by the next look. Nothing waits here, and a job that runs has its payload already.
---   p_place  job, dead_letter or schedule; p_ids[i]  the id, or the name, of p_before[i]
+-- reseal: replaces payloads by others that differ only in their encryption key, if they are
+-- unchanged and not locked. Returns how many; the next run finds the others.
+--   p_place  job, dead_letter or schedule
+--   p_ids    the id, or the name, for each payload in p_before
+-- Waits for nobody. A job that runs has its payload already.
 create or replace function jobkit.reseal(
     p_place text, p_ids text[], p_before text[], p_after text[], p_key text, p_actor text
 ) returns integer

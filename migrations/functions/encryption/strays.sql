@@ -1,6 +1,6 @@
--- strays: whether the way to a path of a payload ends at something that is none: neither null, nor
--- an object with the next key, nor, below the root, an array of such. Nobody knows what of it must
--- not be shown. An object that is empty, or sealed as a whole, has nothing to show.
+-- strays: whether a path of a payload leads to a value of an unexpected type: neither null, nor an
+-- object with the next key, nor, below the root, an array of such objects. Then it is unknown what
+-- must not be shown. An object that is empty, or sealed as a whole, has nothing to show.
 create or replace function jobkit.strays(
     p_value jsonb, p_path text[], p_is_root boolean default true
 ) returns boolean

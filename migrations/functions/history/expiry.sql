@@ -1,7 +1,7 @@
--- expiry: when a job expires that is to be kept until p_wanted: then, if `finished` has that day,
--- else when the next one that it has begins, else at the end of the last; makes today's where it
--- has none. Days are missing before the first and between others once the clock has been wrong, and
--- no outcome may fail for that.
+-- expiry: when a job expires that is to be kept until p_wanted. If `finished` has no partition for
+-- that day, then at the beginning of the next day it has, otherwise at the end of the last. Creates
+-- today's partition if there are none. Days are missing at the start, or in between after the clock
+-- was wrong: no outcome may fail for that.
 create or replace function jobkit.expiry(p_wanted timestamptz) returns timestamptz
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
 -- finished_drop: removes an expired day for a worker whose role may not. A function cannot detach
--- concurrently, so this waits for readers with every finish behind it: not for long.
+-- concurrently, so this waits briefly for readers, with every finish behind it.
 create or replace function jobkit.finished_drop(p_day date) returns void
 language plpgsql
 security definer
@@ -15,5 +15,5 @@ begin
     end if;
 end
 $$;
--- Whoever has no more than USAGE of the schema removes nothing.
+-- Roles with only USAGE of the schema remove nothing.
 revoke all on function jobkit.finished_drop from public;

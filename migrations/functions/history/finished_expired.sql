@@ -1,8 +1,8 @@
--- finished_expired: for each partition whose day has passed, the statements that remove it: they
--- have to run one by one outside a transaction. The newest partition always stays, so that a
--- finish finds one; a day leaves the list first, so that no expiry is clamped to it.
--- A detach that was cut short comes first, as no other can begin before it is done; then by age.
--- A role that does not own the partitions is given the function below instead.
+-- finished_expired: the statements that remove each partition whose day has passed; they must run
+-- one by one, outside a transaction. The newest partition stays, so that a finish always finds one.
+-- A day is unlisted first, so that no expiry is moved to it. A detach that was interrupted comes
+-- first, since no other can begin before it is completed; then by age.
+-- A role that does not own the partitions gets calls of `finished_drop` instead.
 create or replace function jobkit.finished_expired()
 returns table (day date, detach text, remove text)
 language sql

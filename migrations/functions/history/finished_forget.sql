@@ -1,4 +1,4 @@
--- finished_forget: takes a removed day off the list.
+-- finished_forget: removes a day from the list.
 create or replace function jobkit.finished_forget(p_day date) returns void
 language sql
 security definer
@@ -7,5 +7,5 @@ as $$
     delete from jobkit.finished_days d
     where d.day = p_day and d.day < (now() at time zone 'UTC')::date
 $$;
--- Whoever has no more than USAGE of the schema removes nothing.
+-- Roles with only USAGE of the schema remove nothing.
 revoke all on function jobkit.finished_forget from public;

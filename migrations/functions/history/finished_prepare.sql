@@ -1,14 +1,14 @@
--- finished_prepare: makes the partitions of `finished` for today and p_days more, and their list
--- true: somebody may have dropped a table, and a restore may have left one that is not listed. One
--- whose removal was cut short is no longer written to: the pruner completes it.
--- CREATE + ATTACH: unlike CREATE … PARTITION OF it waits for no reader and stalls no finish. It
--- runs with its owner's rights, so that a worker's role needs none to create tables.
+-- finished_prepare: creates the partitions of `finished` for today and p_days more, and corrects
+-- their list, since a table may have been dropped by hand or restored from a backup. A partition
+-- whose removal was interrupted gets no more rows: the pruner removes it.
+-- CREATE + ATTACH waits for no reader and delays no finish, unlike CREATE … PARTITION OF. Runs as
+-- the owner, so that workers need no right to create tables.
 create or replace function jobkit.finished_prepare(p_days integer) returns integer
 language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
 set lock_timeout = '2s'
-set datestyle = 'ISO'                            -- others name zones by what may mean several
+set datestyle = 'ISO'                            -- others use ambiguous zone names
 as $$
 declare
     v_today constant date := (now() at time zone 'UTC')::date;
@@ -51,5 +51,5 @@ begin
     return v_made;
 end
 $$;
--- Whoever has no more than USAGE of the schema makes nothing.
+-- Roles with only USAGE of the schema create nothing.
 revoke all on function jobkit.finished_prepare from public;

@@ -1,5 +1,5 @@
--- as_jsonb: a JSON text as jsonb; null where that has no room for it: it takes no NUL, no half of a
--- surrogate and no number beyond `numeric`, and json takes them all.
+-- as_jsonb: a JSON text as jsonb; null if jsonb cannot store it: json accepts a NUL, half of a
+-- surrogate pair and numbers beyond `numeric`, but jsonb does not.
 create or replace function jobkit.as_jsonb(p_json text) returns jsonb
 language plpgsql immutable strict
 set search_path = pg_catalog, pg_temp

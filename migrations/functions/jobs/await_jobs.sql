@@ -1,9 +1,9 @@
--- await_jobs: has the ends of these jobs notified, and says of each where it stands:
---   live   from the commit of its mark on, whoever ends it notifies
---   held   somebody has its row in hand: perhaps to end it. Ask again soon
---   gone   it is not there any more, or never was
--- It waits for nobody. Whoever ends a job holds its row first: either he reads the mark, or we find
--- the row in his hands.
+-- await_jobs: requests a notification at the end of these jobs, and returns the state of each:
+--   live  after this mark commits, the session that ends the job sends a notification
+--   held  another session has its row locked, perhaps to end it: ask again soon
+--   gone  it does not exist any more, or never did
+-- Waits for nobody. A session that ends a job locks its row first: either it reads the mark, or the
+-- row is found locked here.
 create or replace function jobkit.await_jobs(p_jobs bigint[])
 returns table (job_id bigint, state text)
 language plpgsql

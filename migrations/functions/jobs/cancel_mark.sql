@@ -1,10 +1,10 @@
--- cancel_mark: from the commit of this mark on, nothing but an end awaits these jobs: retry,
--- snooze, release and reap end them as cancelled, and a claim hands them out only to be settled so.
--- Returns those that were marked. One that waits has no unique key any more; one that runs, or may,
--- has it until it has ended. Of one job it waits for whoever has it in hand. Of many it waits for
--- nobody while it holds others, since a producer may have one (`replace`) for as long as its
--- transaction is open: it tries for a fifth of a second, and leaves it.
+-- cancel_mark: marks jobs so that, from its commit on, they can only end: retry, snooze, release
+-- and reap end them as cancelled, and a claim hands them out only to be settled as cancelled. A
+-- waiting job loses its unique key; one that runs, or may run, keeps it until it ends.
 --   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
+-- Returns the jobs it marked. A single job: waits for the session that has it locked. Several jobs:
+-- tries for a fifth of a second and leaves out locked ones, since a producer may hold a job
+-- (`replace`) as long as its transaction is open, and nobody may wait while holding others.
 create or replace function jobkit.cancel_mark(
     p_jobs bigint[], p_action text default 'cancel', p_actor text default null,
     p_detail jsonb default null

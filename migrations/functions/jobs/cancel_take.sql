@@ -1,6 +1,6 @@
--- cancel_take: takes marked jobs from where they wait and ends them; p_outcome is `cancel` or
--- `discard`. Returns those that have ended, now or before; the others are running or in the hands
--- of another session: the mark ends them.
+-- cancel_take: removes marked jobs from where they wait and ends them; p_outcome is `cancel` or
+-- `discard`. Returns the jobs that have ended, now or before. The others run or are locked by
+-- another session: the mark ends them.
 create or replace function jobkit.cancel_take(p_jobs bigint[], p_outcome text, p_reason text)
 returns setof bigint
 language plpgsql

@@ -1,30 +1,16 @@
--- claim: takes ready jobs for a worker, by priority, then age, and notes them as its claim.
---   p_worker, p_n       the fencing token: the worker, and the number it gives to this call
---   p_kinds             what the worker knows, named as by `versioned`; others are left alone
---   p_queues, p_slots   the queues it serves, and how many jobs fit of each
---   p_marks             low-water marks, 14 for each queue: one for each lane (priority,
---                       without_permit), of which only higher ids are taken; none: from the start
---   p_first, p_last     the first and last lane of each queue with a mark, rounded to whole
---                       priorities; 14 and 13 where there is none
---   p_ahead             how many of p_slots are not free yet: jobs beyond the free ones wait in the
---                       worker, under claim p_n + 1 (`claim_ahead`); none: all slots are free
---   p_pools, p_rooms    the pool of each queue (null: none), and how many jobs fit of each pool,
---                       which its queues fill in their order (`claim_shared`); none: no pools
--- Returns the jobs, in any order: 8 MiB of payload at most, but always one job; the rest goes back.
--- Rows without a job have a `note`, an object of some of these:
---   scan_us    how long the scan of all queues took
---   waiting    a queue, and how many of its jobs got no permit; they are blocked now
---   lowest     a queue, a lane and the lowest id picked of it, where jobs held or needed a permit,
---              or coalesce
---   ahead      the jobs claimed ahead
---   cut        that some picked may not wait, or that nothing may be claimed ahead
---   gone       how many rows picked have no job, or none any more
---   again_in   in how many seconds to look again for jobs that coalesce and went back
---   few        a limit or a rate holds back jobs: the kinds with little room
---   fits_in    in how many seconds a rate allows the next job
--- JK001: the worker has no lease. Where something is braked, `claim_braked` scans.
--- Why it locks its worker and reads jobs by their ids alone: docs/decisions/0002-claims.md. Why one
--- plan, by the primary key, serves all calls (`plan_once`): docs/decisions/0005-sessions.md.
+-- claim: takes ready jobs for a worker, by priority, then age, and records them as its claim.
+--   p_worker, p_n      the fencing token: the worker, and the number it gives this call
+--   p_kinds            the kinds that the worker knows, named as by `versioned`
+--   p_queues, p_slots  the queues it serves, and how many jobs it may take from each
+--   p_marks            low-water marks, 14 for each queue, one for each lane; empty: none
+--   p_first, p_last    the first and last lane of each queue that has a mark
+--   p_ahead            how many of p_slots are not free yet; empty: all are free
+--   p_pools, p_rooms   the pool of each queue, and how many jobs fit into each pool; empty: no
+--                      pools
+-- Returns the jobs, in any order, with at most 8 MiB of payload, but always at least one job. Rows
+-- without a job have a `note`. Raises JK001 if the worker has no lease.
+-- Locks the row of its worker. Why, and what the parameters and notes mean in detail:
+-- docs/decisions/0002-claims.md. Why one plan serves all calls: docs/decisions/0005-sessions.md.
 create or replace function jobkit.claim(
     p_worker bigint, p_n bigint, p_kinds text[], p_queues text[], p_slots integer[],
     p_marks bigint[] default '{}', p_first integer[] default '{}', p_last integer[] default '{}',
@@ -33,14 +19,14 @@ create or replace function jobkit.claim(
 language plpgsql set search_path = pg_catalog, pg_temp set enable_sort = off as $$
 declare
     v_braked boolean;
-    v_kinds text[];                              -- where it is, those that were asked for
-    v_held json;                                 -- what holds it back
+    v_kinds text[];                              -- if so, p_kinds as passed in
+    v_held json;                                 -- why some jobs are held back
     v_started timestamptz;
     v_at tid[];
     v_ids bigint[];
-    v_noted bigint[];                            -- those that a claim names already
-    v_plain boolean;                             -- none of them held or needs a permit
-    v_notes json[];                              -- about those that did, or wait
+    v_noted bigint[];                            -- already recorded in a claim
+    v_plain boolean;                             -- none of them holds or needs a permit
+    v_notes json[];                              -- about those that do, or wait
     v_row jobkit.claimed;
 begin
     if current_setting('jobkit.plans', true) is distinct from 'force_generic_plan' then

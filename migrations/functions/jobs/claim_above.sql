@@ -1,8 +1,9 @@
--- claim_above: the scan of a claim that begins at low-water marks (see `claim`). Returns where the
--- rows are, locked.
--- Until the slots are full: what is before the lanes with marks, lane by lane above those, what is
--- behind. What others are taking (xmax) is passed over, since the attempt to lock it costs more
--- than a row that is taken; what they gave up again is found from the start.
+-- claim_above: the scan of a claim that starts at low-water marks (see `claim`). Returns the
+-- positions of the rows, locked.
+-- It fills the slots in this order: lanes before those with marks, then each lane with a mark,
+-- above it, then the lanes behind. Rows that another session is taking (xmax) are skipped, since
+-- the attempt to lock one costs more than claiming a row. If that session gives them up, a scan
+-- from the start finds them.
 create or replace function jobkit.claim_above(
     p_kinds text[], p_queues text[], p_slots integer[], p_marks bigint[],
     p_first integer[], p_last integer[]

@@ -1,10 +1,12 @@
--- claim_ahead: of what a claim picked beyond the free slots of a queue (p_slots - p_ahead of each),
--- notes the jobs that wait in the worker for one as a claim of their own, p_n + 1, with 1 MiB of
--- payload at most. Returns those, the others, which begin at once, and whether there were
--- jobs that may not wait (`may_wait`) and went back to ready (`cut`).
--- Where one queue is asked and all may wait, one look decides and the others are noted, too, as the
--- claim p_n (`noted`); `replays` of both says then whether any of them all does. p_plain: none of
--- the jobs held or needs a permit.
+-- claim_ahead: splits the jobs that a claim picked into those that begin at once and those that
+-- wait in the worker for a slot. The latter are recorded as claim p_n + 1, with at most 1 MiB of
+-- payload.
+--   p_ahead  how many of p_slots are not free yet, for each queue
+--   p_plain  none of the jobs holds or needs a permit
+-- Returns `ids` (they begin at once), `ahead` (they wait), `cut` (some may not wait, see
+-- `may_wait`, and went back to ready) and `noted` (`ids` are recorded too, as claim p_n).
+-- With one queue, and if all jobs may wait, one query decides and both claims are recorded. Then
+-- `replays` of both says whether any of all these jobs is a replay.
 create or replace function jobkit.claim_ahead(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[],
@@ -35,7 +37,7 @@ begin
     from (values (p_n, ids, false), (p_n + 1, ahead, true)) as c (n, jobs, ahead)
     where c.jobs <> '{}' and (noted or c.ahead);
     if v_returned is not null then
-        -- The holders of permits keep them.
+        -- Jobs that hold a permit keep it.
         perform jobkit.make_ready(array_agg(j.id), j.held)
         from (
             select u.id, exists (select from jobkit.permits p where p.job_id = u.id) as held

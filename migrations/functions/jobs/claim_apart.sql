@@ -1,8 +1,8 @@
--- claim_apart: what a claim does apart from the plain path: with jobs that may have to wait for a
--- slot (`claim_ahead`), with those that hold or need a permit (`claim_permits`), and what counts
--- for a rate of the kinds that were asked for (p_asked; null where nothing is braked). Returns the
--- jobs that the caller has to note, which begin at once, those that are noted already, and what the
--- claim says besides.
+-- claim_apart: handles what is not on the plain path of a claim: jobs that may have to wait for a
+-- slot (`claim_ahead`), jobs that hold or need a permit (`claim_permits`), and charging rates.
+--   p_asked  the kinds that the caller asked for; null if nothing is braked
+-- Returns the jobs that begin at once and that the caller has to record, those already recorded,
+-- and the notes of the claim.
 create or replace function jobkit.claim_apart(
     p_worker bigint, p_n bigint, p_ids bigint[], p_plain boolean, p_queues text[],
     p_slots integer[], p_ahead integer[], p_kinds text[],
@@ -11,8 +11,8 @@ create or replace function jobkit.claim_apart(
 )
 language plpgsql as $$
 declare
-    v_cut boolean;                               -- some picked may not wait
-    v_both boolean;                              -- those that begin at once are noted, too
+    v_cut boolean;                               -- some picked jobs may not wait
+    v_both boolean;                              -- those that begin at once are recorded, too
     v_fits_in interval;
 begin
     ids := p_ids;

@@ -1,14 +1,14 @@
--- claim_beyond: which of the jobs that a claim picked begin at once, which wait for a slot (see
--- `claim_ahead`), and which go back; whether some that wait replay a dead letter, and whether
--- some had to go back since they may not wait (`cut`). What may not wait begins before what may, as
--- far as there are slots.
+-- claim_beyond: decides which picked jobs begin at once, which wait for a slot (`claim_ahead`) and
+-- which go back. Jobs that may not wait come first, as far as there are slots.
+-- Returns also `replays` (a waiting job replays a dead letter) and `cut` (a job went back because
+-- it may not wait).
 create or replace function jobkit.claim_beyond(
     p_ids bigint[], p_queues text[], p_slots integer[], p_ahead integer[], out ids bigint[],
     out ahead bigint[], out replays boolean, out returned bigint[], out cut boolean
 )
 language plpgsql as $$
 declare
-    v_beyond bigint[];                           -- has no slot
+    v_beyond bigint[];                           -- jobs without a free slot
 begin
     with placed as (
         select j.id, j.priority, j.dead_letter_id, m.may_wait,

@@ -1,8 +1,9 @@
--- claim_keyed: the part of a claim that waits for other transactions: `acquire_or_block`, but for
--- no semaphore longer than 100 ms. Then the jobs of the keys that are in other hands go back to
--- ready, and the claim has the others. Returns the jobs it does without. Those are tried in order,
--- so that two claims do not refuse each other their keys; a deadlock would end with the 2 ms.
--- p_metered: those that hold their permits, and take a slot of the rate of their keys.
+-- claim_keyed: the part of a claim that waits for other transactions (`acquire_or_block`).
+--   p_metered  jobs that hold a permit, and take a slot of the rate of their key
+-- Returns the jobs that the claim does not get.
+-- Waits at most 100 ms for a semaphore. Then it tries each key for 2 ms, in order, so that two
+-- claims do not refuse each other their keys; the timeout also ends a deadlock. Jobs whose key is
+-- locked go back to ready.
 create or replace function jobkit.claim_keyed(
     p_jobs bigint[], p_queues text[], p_kinds text[], p_metered bigint[]
 ) returns bigint[]

@@ -1,6 +1,5 @@
--- claim_permits: of a claim that picked jobs which hold or need permits, asks for those that are
--- needed, after those that coalesce have. Returns the jobs that stay, and what the claim says of
--- lanes and of those that wait.
+-- claim_permits: acquires permits for the picked jobs that need one, after coalescing those that
+-- coalesce. Returns the jobs that stay, and notes about lanes and about jobs that wait.
 create or replace function jobkit.claim_permits(
     p_ids bigint[], p_queues text[], p_kinds text[],
     out ids bigint[], out notes json[]
@@ -8,15 +7,15 @@ create or replace function jobkit.claim_permits(
 language plpgsql as $$
 declare
     v_some record;
-    v_keyed bigint[] := '{}';                    -- those that need one …
-    v_metered bigint[] := '{}';                  -- those that take a slot of a rate
-    v_denied bigint[];                           -- of both, those that got none
+    v_keyed bigint[] := '{}';                    -- jobs that need a permit
+    v_metered bigint[] := '{}';                  -- jobs that take a slot of a rate
+    v_denied bigint[];                           -- jobs of both that got none
     v_coalesce boolean := false;                 -- whether some of them coalesce
     v_needy bigint[];
     v_gone record;
 begin
     ids := p_ids;
-    -- Where the next scan of a lane may begin, although no job came of what this one picked.
+    -- Where the next scan of a lane may begin, even if it yielded no job this time.
     for v_some in
         select p.queue, p.lane, min(p.id) as id, array_agg(p.id) filter (where p.needy) as needy,
             bool_or(p.coalesce and p.needy) as coalesce,

@@ -1,7 +1,7 @@
--- claim_shared: the scan of a claim above marks, or where queues share slots (see `claim`): of each
--- pool as many ready jobs as there is room, from the first of its queues as many as that has, then
--- from the next; of a queue without a pool as many as it has slots. Nothing is read of a queue for
--- which those before it have left no room. Returns where the rows are, locked.
+-- claim_shared: the scan of a claim above marks, or of queues that share slots (see `claim`). Each
+-- pool is filled from its queues in their order, up to its room and to the slots of each queue; a
+-- queue without a pool is limited by its own slots. A queue without room left is not read. Returns
+-- the positions of the rows, locked.
 create or replace function jobkit.claim_shared(
     p_kinds text[], p_queues text[], p_slots integer[], p_marks bigint[],
     p_first integer[], p_last integer[], p_pools integer[], p_rooms integer[]

@@ -1,10 +1,9 @@
--- claim_within: notes a claim of these jobs, cut down to a number of bytes of payload (p_budget),
--- but to no less than one job: of the first queue first, each in the order of priority, then
--- permit, then age. The rest goes back to ready, with its permits: by now every job with a key has
--- one. A ready row without a job is gone.
--- Before that, those that coalesce do so: `coalesce_picked`.
--- Returns what stays, and notes: how many had no job, or have none any more; where jobs coalesce,
--- the lowest that was picked of each lane, and when to look again for those that went back.
+-- claim_within: records a claim of these jobs, cut to p_budget bytes of payload, but with at least
+-- one job. Jobs that coalesce are handled first (`coalesce_picked`). Then queues come in their
+-- order, and jobs of a queue by priority, permit and age. The rest goes back to ready and keeps its
+-- permits: every keyed job has one by now. Ready rows without a job are dropped.
+-- Returns the jobs that stay, and notes: how many have no job any more and, if jobs coalesce, the
+-- lowest id picked from each lane and when to look again for those that went back.
 create or replace function jobkit.claim_within(
     p_worker bigint, p_n bigint, p_keyed boolean, p_ids bigint[], p_queues text[],
     p_kinds text[], p_budget bigint, out ids bigint[], out notes json[]

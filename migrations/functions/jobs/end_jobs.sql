@@ -1,6 +1,8 @@
--- end_jobs: jobs end, without becoming dead letters, and go to the history where `p` says for how
--- long they are kept: finished, or as p_outcome says, with so many attempts charged. Success in
--- bulk, the common case, is one statement. Returns the jobs that were there.
+-- end_jobs: ends jobs that do not become dead letters, and moves them to the history for as long as
+-- p.keep says.
+--   p_outcome  how they ended
+--   p_charged  how many attempts to charge
+-- Returns the jobs that existed. Bulk success, the common case, is one statement.
 create or replace function jobkit.end_jobs(
     p_worker bigint, p_jobs bigint[], p jobkit.outcomes, p_outcome text default 'finish',
     p_charged integer default 1
@@ -8,15 +10,15 @@ create or replace function jobkit.end_jobs(
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
-    -- The last attempt may be in `attempts` and not be counted yet.
+    -- The last attempt may be in `attempts` without being counted yet.
     v_logged constant boolean := p_outcome in ('supersede', 'coalesce');
     v_first timestamptz;
     v_last timestamptz;
     v_gaps boolean;
     v_gone bigint[];
     v_retried boolean;
-    v_awaited boolean;                           -- whether some are waited for
-    v_scopes text[];                             -- of those that had a unique key
+    v_awaited boolean;                           -- whether somebody waits for any
+    v_scopes text[];                             -- … of jobs with a unique key
     v_keys text[];
     v_unique bigint[];
 begin
@@ -32,7 +34,8 @@ begin
         into v_gone, v_retried, v_awaited, v_scopes, v_keys, v_unique
         from gone g;
     else
-        -- What `expiry` says, which would ask for each row: here only where a day is missing.
+        -- The same as `expiry`, but without a call for each row: it is called only if a day is
+        -- missing.
         select min(d.day)::timestamp at time zone 'UTC',
             (max(d.day) + 1)::timestamp at time zone 'UTC' - interval '1 microsecond',
             max(d.day) - min(d.day) >= count(*)

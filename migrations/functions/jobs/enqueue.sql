@@ -1,8 +1,9 @@
--- enqueue: one job, for triggers and other languages. What is left out comes from what a binary
--- announced for the kind; p_version is that of the payload, 1 when it is left out. What users may
--- rely on is in docs/sql.md. With p_unique_key it returns the job that has the key, and the setting
--- `jobkit.answer` of this transaction says whether that is new. It runs as the owner, for whoever
--- may enqueue and nothing else:
+-- enqueue: stores one job, for triggers and other languages. Omitted arguments take the values that
+-- a binary announced for the kind.
+--   p_version     the version of the payload; 1 if omitted
+--   p_unique_key  returns the job that has the key; the setting `jobkit.answer` of this transaction
+--                 says whether it is new
+-- Runs as the owner, for roles that may only enqueue. What users may rely on: docs/sql.md.
 --   select jobkit.enqueue('send_receipt', '{"order_id": 7}', p_run_at => now() + '1 hour');
 create or replace function jobkit.enqueue(
     p_kind text, p_args jsonb default '{}', p_queue text default null,

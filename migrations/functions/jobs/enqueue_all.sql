@@ -1,6 +1,6 @@
--- enqueue_all: inserts jobs (`new_jobs`) in one call, and returns their ids in the order given.
--- It only inserts, at whatever isolation level: it waits for nobody and nobody waits for it.
--- It runs as the owner, for whoever may enqueue and nothing else: it sets ids and times itself.
+-- enqueue_all: stores jobs (`new_jobs`) in one call, and returns their ids in the order given. It
+-- only inserts, at any isolation level: it waits for nobody, and nobody waits for it. It sets ids
+-- and times, and runs as the owner, for roles that may only enqueue.
 create or replace function jobkit.enqueue_all(p jobkit.new_jobs) returns setof bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

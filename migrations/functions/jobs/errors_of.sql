@@ -1,5 +1,5 @@
--- errors_of: the failed attempts of a job, oldest first, as its last resting place keeps them.
--- The newest 20 only: a job may have a thousand attempts.
+-- errors_of: the failed attempts of a job, oldest first, as history and dead letters keep them.
+-- Only the newest 20: a job may have a thousand attempts.
 create or replace function jobkit.errors_of(p_job bigint) returns jsonb
 language sql as $$
     select jsonb_agg(to_jsonb(a) - 'job_id' order by a.attempt)

@@ -1,6 +1,7 @@
--- finish: the job has ended without becoming a dead letter; the one that it replays is resolved, or
--- open again, if it is the replay of this generation. Kept for p.keep; when that is null, not at
--- all after a success, else as its kind says: one that was to go on brings no retention along.
+-- finish: ends a job without making it a dead letter. If it is the current replay of a dead letter,
+-- that is resolved after a success, and open again otherwise.
+--   p.keep  how long the job is kept; null: not at all after a success, otherwise as long as its
+--           kind says, since an outcome that was to continue the job has no retention
 create or replace function jobkit.finish(
     p_job jobkit.jobs, p_worker bigint, p jobkit.outcome, p_charged integer default 1
 ) returns void

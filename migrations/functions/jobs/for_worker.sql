@@ -1,4 +1,4 @@
--- for_worker: a job as the worker that claimed it gets it. It is inlined where it is called.
+-- for_worker: a job in the form that the worker which claimed it gets. It is inlined.
 create or replace function jobkit.for_worker(j jobkit.jobs) returns jobkit.claimed
 language sql as $$
     select row(j.id, jobkit.versioned(j.kind, j.version), j.queue,

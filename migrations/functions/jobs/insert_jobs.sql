@@ -1,19 +1,19 @@
--- insert_jobs: the work of `enqueue_all`, for functions that have looked at the jobs themselves or
--- have an id for them. Of their unique keys it takes none (`enqueue_unique`).
---   p_ids  the ids they get, and null where a job is left out
---   p_bounded  whether it is refused where one of the queues is full (`require_room`)
---   p_checked  whether the jobs are known to be in order (`wrong_with`)
--- No row goes through a CTE or a FROM of arrays, which would copy all payloads to the disk.
+-- insert_jobs: does the work of `enqueue_all`, for functions that have checked the jobs or chosen
+-- their ids. Takes no unique keys (`enqueue_unique`).
+--   p_ids      the ids of the jobs; null leaves a job out
+--   p_bounded  whether to refuse the jobs if one of their queues is full (`require_room`)
+--   p_checked  whether the jobs are known to be valid (`wrong_with`)
+-- No row goes through a CTE or a FROM of arrays: that would write all payloads to disk again.
 create or replace function jobkit.insert_jobs(
     p jobkit.new_jobs, p_ids bigint[] default null, p_bounded boolean default true,
     p_checked boolean default true
 ) returns setof bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-    -- Not now(): that is when the caller's transaction began.
+    -- Not now(), which is when the caller's transaction began.
     v_now constant timestamptz := clock_timestamp();
-    v_due timestamptz[] := '{}';                 -- where some are not due at once
-    v_later timestamptz;                         -- when the first that has to wait is due
+    v_due timestamptz[] := '{}';                 -- if some are not due at once
+    v_later timestamptz;                         -- when the first of these is due
     v_all_later boolean := false;
     v_ids bigint[];
 begin
@@ -31,7 +31,7 @@ begin
     perform jobkit.require_tags(p.tags) where array_remove(p.tags, null) <> '{}';
     perform jobkit.require_terms(p.terms) where array_remove(p.terms, null) <> '{}';
     if p_bounded and pg_sequence_last_value('jobkit.bounds_id_seq') is not null then
-        -- A queue that is full refuses all, if any of them would be in it.
+        -- A full queue refuses all jobs, even if only one is for it.
         perform jobkit.require_room(b.queue) from jobkit.bounds b
         where b.open_until not between v_now and v_now + interval '5 s'
             and b.queue in (select q.queue from unnest(p.queue, p_ids) as q (queue, id)

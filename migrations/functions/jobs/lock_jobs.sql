@@ -1,6 +1,6 @@
--- lock_jobs: locks these jobs in the order of ids, as whoever locks several has to, after claims
+-- lock_jobs: locks these jobs in the order of their ids, the order for several jobs, after claims
 -- and semaphores (`signal`, `withdraw`). Returns them as they are then, in the order of dead
--- letters, in which they have to end.
+-- letters, in which they must end.
 create or replace function jobkit.lock_jobs(p_jobs bigint[]) returns setof jobkit.jobs
 language plpgsql as $$
 begin

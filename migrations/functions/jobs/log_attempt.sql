@@ -1,7 +1,7 @@
--- The ways out of a job, shared by settle, reap and cancel. The caller holds the job's row.
+-- The ways a job can end or continue, shared by settle, reap and cancel. The caller holds its row.
 
--- log_attempt: remembers a failed attempt of a live job. Where one of that number is there already,
--- since somebody set a job back by hand, the new one takes its place: no outcome fails for that.
+-- log_attempt: records a failed attempt of a live job. If the number exists, since the
+-- job was set back by hand, it is overwritten: no outcome may fail for that.
 create or replace function jobkit.log_attempt(
     p_job bigint, p_attempt integer, p_outcome text, p_error text, p_error_type text,
     p_worker bigint, p_took interval

@@ -1,7 +1,8 @@
--- make_ready: these jobs may be claimed. Whoever calls it has taken them from where they were; with
--- p_permits those that have a key hold their permit, and go ahead of the backlog. Returns them.
--- Only what enqueues writes rows of its own (`enqueue_all`, and the statement for one job): there
--- a call would be a part of what each job costs.
+-- make_ready: makes these jobs ready and returns them. The caller has removed them from where they
+-- were.
+--   p_permits  jobs with a concurrency key hold their permit, and go ahead of the backlog
+-- Enqueues write rows themselves (`enqueue_all`, and the statement for one job): a call would cost
+-- something for each job.
 create or replace function jobkit.make_ready(p_jobs bigint[], p_permits boolean default false)
 returns table (queue text, priority smallint, job_id bigint)
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- make_scheduled: a job that runs later, with a concurrency key or without; and whether it has
--- failed before.
+-- make_scheduled: schedules a job to run later, with or without a concurrency key, and records
+-- whether it has failed before.
 create or replace function jobkit.make_scheduled(
     p_job bigint, p_run_at timestamptz, p_retrying boolean
 ) returns void

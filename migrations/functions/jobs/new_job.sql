@@ -1,4 +1,4 @@
--- new_job: a job to be stored, out of its columns by name. It is inlined where it is called.
+-- new_job: makes a job to be stored from named columns. It is inlined.
 create or replace function jobkit.new_job(
     p_kind text, p_queue text, p_priority smallint, p_max_attempts smallint, p_args text,
     p_delay interval default null, p_run_at timestamptz default null,

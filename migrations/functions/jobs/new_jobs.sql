@@ -1,5 +1,5 @@
--- new_jobs: jobs to be stored, out of their columns by name. It is inlined where it is called; were
--- it IMMUTABLE, a plan for these values would fold them into a constant, and copy all payloads.
+-- new_jobs: makes jobs to be stored from named columns. It is inlined; if it were IMMUTABLE, a plan
+-- for these values would fold them into a constant and copy all payloads.
 create or replace function jobkit.new_jobs(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[], p_args text[],
     p_delay interval[] default '{}', p_run_at timestamptz[] default '{}',

@@ -1,4 +1,4 @@
--- new_jobs_at: the one of many at this place.
+-- new_jobs_at: the job at this place, out of many.
 create or replace function jobkit.new_jobs_at(p jobkit.new_jobs, p_at integer)
 returns jobkit.new_jobs
 language sql stable as $$

@@ -1,4 +1,4 @@
--- new_jobs_of: one job as one of many.
+-- new_jobs_of: one job in the form of many.
 create or replace function jobkit.new_jobs_of(p jobkit.new_job) returns jobkit.new_jobs
 language sql stable as $$
     select row(

@@ -1,4 +1,4 @@
--- outcomes: what became of claimed jobs, out of columns by name, as `new_jobs` does it for jobs.
+-- outcomes: makes outcomes of claimed jobs from named columns, as `new_jobs` does for jobs.
 create or replace function jobkit.outcomes(
     p_n bigint[], p_job bigint[], p_outcome text[], p_error text[] default '{}',
     p_error_type text[] default '{}', p_reason text[] default '{}', p_delay interval[] default '{}',

@@ -1,6 +1,6 @@
--- promote: makes due jobs ready, p_limit at most. Returns how many, and how long it is until the
--- next one is due (null when none waits). A row that cannot be promoted holds back no other: the
--- batch is then done row by row, and the culprit is stuck.
+-- promote: makes up to p_limit due jobs ready. Returns how many, and how long until the next one is
+-- due (null if none waits). If a job cannot be promoted, the batch is done row by row, so that only
+-- that job is stuck.
 create or replace function jobkit.promote(
     p_limit integer, out promoted integer, out next_in interval
 )
@@ -12,7 +12,7 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-    -- A constant: compared with a volatile function the scan would walk all that is not due yet.
+    -- A constant: compared with a volatile function, the scan would read all jobs that are not due.
     v_now constant timestamptz := clock_timestamp();
     v_stuck bigint[] := jobkit.stuck();
     v_due record;
@@ -64,11 +64,11 @@ begin
     -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
     select min(s.run_at) - clock_timestamp() into next_in
     from jobkit.scheduled s where s.run_at < 'infinity' and s.job_id <> all (v_stuck);
-    -- And those that waited for the rate or the pause of their key.
+    -- Also jobs that waited for the rate or the pause of their key.
     select * into v_keys from jobkit.grant_due(500);
     if promoted < p_limit then
-        -- And what nobody has met again: it has ended, or goes on. Last, and past what is locked:
-        -- a settle that notes such a job may hold keys.
+        -- Forget stuck jobs that nobody met again: they ended or go on. Last, and skipping locked
+        -- rows: a settle that records such a job may hold keys.
         delete from jobkit.stuck_jobs s where s.job_id = any (array(
             select o.job_id from jobkit.stuck_jobs o
             where o.retry_at <= v_now and o.transition = 'promote'

@@ -1,4 +1,4 @@
--- refuse: fails with what is wrong, before anything is stored; nothing when it is null.
+-- refuse: raises an error with this text, before anything is stored; does nothing if it is null.
 create or replace function jobkit.refuse(p_wrong text) returns void
 language plpgsql strict as $$
 begin

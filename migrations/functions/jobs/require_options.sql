@@ -1,5 +1,5 @@
--- require_options: refuses jobs that no claim finds or no worker runs (`wrong_with`), whichever way
--- they come.
+-- require_options: refuses jobs that no claim would find or no worker could run (`wrong_with`), for
+-- every way to enqueue.
 create or replace function jobkit.require_options(p jobkit.new_jobs) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- require_payload: refuses a payload of an operator's, who names the kind, that is no JSON, or none
--- that jobs of this kind read. Null is none.
+-- require_payload: checks the payload that an operator gives for a named kind. Refuses invalid
+-- JSON, and JSON that jobs of this kind cannot read. Null: no payload.
 create or replace function jobkit.require_payload(p_kind text, p_args text) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Functions that wait for a lock and then read need a fresh snapshot for each inner statement:
--- under REPEATABLE READ they would decide on what was true before the wait.
+-- Functions that wait for a lock and then read need a new snapshot for each inner statement: under
+-- REPEATABLE READ they would decide on the state before the wait.
 create or replace function jobkit.require_read_committed() returns void
 language plpgsql as $$
 begin

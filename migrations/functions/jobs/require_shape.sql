@@ -1,6 +1,6 @@
--- require_shape: refuses a payload that is a JSON string where its kind takes none (p_takes_text,
--- as a binary announced it): some drivers make a string of the JSON that they are given. Where
--- nobody has said (null), one is refused that has an object or an array in it.
+-- require_shape: refuses a payload that is a JSON string if its kind takes none (p_takes_text, as a
+-- binary announced it): some drivers turn the JSON they are given into a string. If that is unknown
+-- (null), it refuses a string that contains an object or an array.
 create or replace function jobkit.require_shape(
     p_kind text, p_takes_text boolean, p_args jsonb
 ) returns void

@@ -1,4 +1,4 @@
--- require_tags: refuses tags that no worker could read, or that are more than a job may have.
+-- require_tags: refuses tags that no worker could read, or more than a job may have.
 create or replace function jobkit.require_tags(p_tags jsonb[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

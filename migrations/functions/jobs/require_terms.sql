@@ -1,8 +1,8 @@
--- require_terms: refuses terms of a job that are not what is said of one: an object of
---   expires    seconds after its time until which it may begin
---   retry_for  seconds after its first failure during which it is tried again
---   topic      to which it was published
---   carried    texts by their names, from the enqueue to the handler
+-- require_terms: refuses invalid terms of a job. They are an object of
+--   expires    seconds after its time within which it may begin
+--   retry_for  seconds after its first failure within which it is retried
+--   topic      the topic to which it was published
+--   carried    named texts, passed from the enqueue to the handler
 create or replace function jobkit.require_terms(p_terms jsonb[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- require_time: refuses a time to run at that not every client can read. Null: at once.
+-- require_time: refuses a time to run at that some clients cannot read. Null: at once.
 create or replace function jobkit.require_time(p_at timestamptz) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

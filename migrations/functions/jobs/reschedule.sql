@@ -1,7 +1,8 @@
--- reschedule: waiting jobs get another time (null = now), without the permit they may hold, which
--- the next of their key gets. Returns those it found: a running job, one that runs again after
--- another one, and one that is to be cancelled, stay as they are.
---   p_actor, p_detail, p_action  for the audit: who, what else there is to say, and its name
+-- reschedule: gives waiting jobs another time (null: now). A permit that one holds passes to the
+-- next job of its key.
+--   p_actor, p_detail, p_action  for the audit: who, further details, and the action's name
+-- Returns the jobs it changed. Jobs that run, that follow another job, or that are to be cancelled
+-- stay as they are.
 create or replace function jobkit.reschedule(
     p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null,
     p_action text default 'reschedule'

@@ -1,5 +1,5 @@
--- retry_until: until when a job that fails is tried again, by a budget that begins with its first
--- failure, perhaps just now, or with the waits that it is told now; null without one.
+-- retry_until: until when a failing job is retried; null without a budget. The budget begins with
+-- the first failure, which may be this one, or with the current series of waits.
 create or replace function jobkit.retry_until(p_job jobkit.jobs) returns timestamptz
 language sql stable as $$
     select t.retry_for + least(

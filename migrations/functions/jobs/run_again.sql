@@ -1,4 +1,4 @@
--- run_again: a job must run again at once. One with a concurrency key asks for its permit again.
+-- run_again: makes a job run again at once. With a concurrency key, it asks for a permit again.
 create or replace function jobkit.run_again(p_job jobkit.jobs) returns void
 language plpgsql as $$
 begin

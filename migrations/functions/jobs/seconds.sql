@@ -1,4 +1,4 @@
--- seconds: a number of JSON as an interval, 366 days at most; null if it is none.
+-- seconds: a JSON number as an interval of at most 366 days; null if it is not a number.
 create or replace function jobkit.seconds(p_number jsonb) returns interval
 language sql immutable as $$
     select case when jsonb_typeof(p_number) = 'number'

@@ -1,12 +1,13 @@
--- settle: records what became of claimed jobs, and ends or requeues them (`outcomes`).
---   p_next              a new claim of this worker for jobs that get a permit here, as far as they
---                       fit into p_room[q] slots of p_queues[q]; null: it claims none
--- Returns, in `ending`, what became of a job instead of its outcome: `lost` (the claim does not
--- hold it any more; nothing was written), `bury` (no attempt or time is left), `retry` (it waited
--- for too long), `cancel` (it is marked), `supersede` (another runs for it). And `claim` with `job`
--- for each that is in p_next now, `unblock` for the first of each queue and priority made ready.
--- Claims are locked FOR UPDATE: a weaker lock would let a late finish pass beside a retry. No lock
--- is waited for longer than a second. One plan serves all calls: docs/decisions/0005-sessions.md.
+-- settle: records the outcomes of claimed jobs, and ends or requeues the jobs.
+--   p_next  a new claim of this worker for jobs that get a permit here, as far as p_room[q] slots
+--           of p_queues[q] allow; null: it claims none
+-- Returns, in `ending`, each result that differs from the outcome: `lost` (the claim no longer
+-- holds the job; nothing was written), `bury` (no attempt or time is left), `retry` (it waited too
+-- long), `cancel` (it is marked) or `supersede` (another job runs instead). Also returns `claim`
+-- with `job` for each job now in p_next, and `unblock` for the first job made ready in each queue
+-- and priority.
+-- Locks claims FOR UPDATE: a weaker lock would let a late finish pass beside a retry. Waits at most
+-- one second for any lock. Why one plan serves all calls: docs/decisions/0005-sessions.md.
 create or replace function jobkit.settle(
     p_worker bigint, p jobkit.outcomes, p_next bigint default null, p_queues text[] default '{}',
     p_room integer[] default '{}'
@@ -16,21 +17,21 @@ set search_path = pg_catalog, pg_temp
 set lock_timeout = '1s'
 as $$
 declare
-    v_held bigint[];                             -- all that is settled now
-    v_finish bigint[];                           -- … with success
-    v_other bigint[] := '{}';                    -- … otherwise
-    v_gone bigint[];                             -- … and was there
-    v_keyed boolean;                             -- whether permits may be among what they held
-    v_replaying boolean;                         -- … and replays of dead letters
-    v_freed record;                              -- … and those that were
-    v_claimed bigint[];                          -- what got one and is this worker's now
+    v_held bigint[];                             -- all jobs settled now
+    v_finish bigint[];                           -- … that succeeded
+    v_other bigint[] := '{}';                    -- … with other outcomes
+    v_gone bigint[];                             -- … that still existed
+    v_keyed boolean;                             -- whether they may hold permits
+    v_replaying boolean;                         -- whether they may replay dead letters
+    v_freed record;                              -- the permits taken back
+    v_claimed bigint[];                          -- jobs that got a permit and are claimed
 begin
     if current_setting('jobkit.plans', true) is distinct from 'force_generic_plan' then
         perform jobkit.plan_once();
     end if;
     perform jobkit.decide_lock();
     if p.n = array_fill(p.n[1], array[cardinality(p.job)]) then
-        -- The common case: all that a claim lists. The DELETE waits as FOR UPDATE does.
+        -- The common case: everything that a claim lists. The DELETE waits as FOR UPDATE does.
         delete from jobkit.claims c
         where c.worker_id = p_worker and c.n = p.n[1] and c.job_ids = p.job
         returning c.job_ids, c.keyed, c.replays into v_held, v_keyed, v_replaying;

@@ -1,5 +1,5 @@
--- settle_apart: of the jobs that are settled, those that `end_jobs` ends, and the others, which
--- go one by one (`settle_others`): whatever did not succeed, and what replays a dead letter.
+-- settle_apart: splits settled jobs into those that `end_jobs` ends, and others that are settled
+-- one by one (`settle_others`): jobs that did not succeed, and replays of dead letters.
 create or replace function jobkit.settle_apart(
     p_held bigint[], p jobkit.outcomes, p_replaying boolean,
     out finish bigint[], out other bigint[]

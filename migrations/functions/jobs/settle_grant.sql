@@ -1,6 +1,5 @@
--- settle_grant: gives the permits that a settle freed to the next jobs. This worker takes those
--- under its claim p_next, as far as it has room; the others are ready. Returns both as `settle`
--- does.
+-- settle_grant: gives the permits that a settle freed to the next jobs. This worker claims them as
+-- p_next, as far as it has room; the others become ready. Returns both as `settle` does.
 create or replace function jobkit.settle_grant(
     p_worker bigint, p_next bigint, p_groups text[], p_keys text[], p_freed integer[],
     p_queues text[], p_room integer[]
@@ -10,7 +9,7 @@ declare
     v_unblocked constant bigint[] := array(
         select jobkit.grant_permits(p_groups, p_keys, p_freed)
     );
-    v_claimed bigint[];                          -- of those, what is this worker's now
+    v_claimed bigint[];                          -- the jobs that are claimed
     v_row record;
     v_queues text[] := '{}';                     -- queues that got a ready job
 begin

@@ -1,7 +1,7 @@
--- settle_one: any outcome, for one job whose row is held; returns what it became. A wait is a
--- snooze for so long as its budget lasts, which begins with the first of several waits in a row
--- (`retry_for`, or a day); from then on it is a retry. One that is given back with an error cannot
--- be opened by this worker: it waits the longer the oftener that happens.
+-- settle_one: settles one job, with any outcome; the caller holds its row. Returns what the outcome
+-- became. A `wait` is a snooze while its budget lasts (`retry_for`, or a day, from the first of
+-- several waits in a row), then a retry. A job released with an error cannot be opened by this
+-- worker: it waits longer each time that happens.
 create or replace function jobkit.settle_one(
     p_job jobkit.jobs, p_worker bigint, p jobkit.outcome
 ) returns text
@@ -11,7 +11,7 @@ declare
     v_ending text := p.outcome;
     v_run_at timestamptz := clock_timestamp() + coalesce(p.delay, '0');
     v_reason text := coalesce(p.reason, 'exhausted');
-    v_by bigint;                                 -- who has its unique key by now
+    v_by bigint;                                 -- the job that has its unique key now
 begin
     if v_ending = 'wait' then
         p_job.waits_since := least(p_job.waits_since, clock_timestamp());
@@ -24,8 +24,8 @@ begin
     if v_ending in ('retry', 'snooze', 'release') and p_job.cancel_requested_at is not null then
         v_ending := 'cancel';
     elsif v_ending = 'release' and p_job.attempt >= p_job.max_attempts then
-        -- A crash between two binaries, a limit lowered by hand or rows brought back from a backup
-        -- left it without attempts: nobody runs it any more.
+        -- A crash between two binaries, a limit lowered by hand or rows from a backup left it
+        -- without attempts: nobody runs it any more.
         perform jobkit.bury(p_job, p_job.attempt, 'exhausted', coalesce(
             (select a.error from jobkit.attempts a where a.job_id = p_job.id
                 order by a.attempt desc limit 1),

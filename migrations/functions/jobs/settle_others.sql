@@ -1,6 +1,5 @@
--- settle_others: outcomes one by one, in the order of dead letters, of jobs (p_other) whose rows
--- are held. Returns the jobs that were there; `ending` is what became of one that did not go as
--- asked.
+-- settle_others: settles jobs (p_other) one by one, in the order of dead letters; the caller holds
+-- their rows. Returns the jobs that existed; `ending` says if the result differs from the outcome.
 create or replace function jobkit.settle_others(
     p_worker bigint, p_other bigint[], p jobkit.outcomes
 ) returns table (job_id bigint, ending text)

@@ -1,10 +1,11 @@
--- settle_partial: the claims of these jobs, where it is not one claim as a whole: those that list
--- no other job go, the others keep what is left. Returns the jobs that the claims p.n[i] hold, and
--- whether permits and replays may be among them.
--- Each claim is looked up by its key: a scan of them all would walk the dead entries that pile up
--- under a pinned horizon. What FOR UPDATE returns is the row as it is now that we hold it.
--- A list that is the same, in the order of ids, is compared as a whole. Of the others each job is
--- looked up in one hash table of all that is settled; without `is true` the first IN would become a
+-- settle_partial: removes settled jobs from their claims, unless they are exactly one claim. A
+-- claim without other jobs is deleted. Returns the jobs that the claims p.n[i] hold, and whether
+-- there may be permits and replays among them.
+-- Locks the claims, each found by its key: a scan would walk the dead entries that pile up while a
+-- transaction pins the horizon. FOR UPDATE returns each row as it is once locked.
+-- Lists that are equal, in the order of ids, are compared as a whole. Otherwise each job is looked
+-- up in one hash table; without `is true`, the first IN would become a join, with a table for each
+-- claim.
 -- join, and make a table for each claim.
 create or replace function jobkit.settle_partial(
     p_worker bigint, p jobkit.outcomes,
@@ -12,8 +13,8 @@ create or replace function jobkit.settle_partial(
 )
 language plpgsql as $$
 declare
-    v_whole tid[];                               -- claims of which every job is settled now
-    v_part tid[];                                -- … and of which others are left
+    v_whole tid[];                               -- claims that are settled entirely
+    v_part tid[];                                -- … and claims that keep other jobs
 begin
     with locked as materialized (
         select g.n, g.jobs, c.*

@@ -1,6 +1,6 @@
--- stay_waiting: of these jobs those that wait, and stay where they wait until the caller's
--- transaction ends: claims, grants and the promoter pass over them. One that is in other hands is
--- left out: it may run by the end of that transaction.
+-- stay_waiting: keeps these jobs where they wait until the caller's transaction ends: claims,
+-- grants and the promoter skip them. Returns the jobs it keeps. Locked jobs are left out: they may
+-- run before that transaction ends.
 create or replace function jobkit.stay_waiting(p_jobs bigint[]) returns bigint[]
 language plpgsql
 set enable_seqscan = off

@@ -1,5 +1,6 @@
--- store_all: `enqueue_all` for a client that has looked at the jobs (`wrong_with`). Whoever may
--- write to the tables is spared a second look, but for half a key: one would stop its queue.
+-- store_all: `enqueue_all` for a client that has checked the jobs (`wrong_with`). Callers that may
+-- write to the tables skip a second check, except of a key without its group: that would stop its
+-- queue.
 create or replace function jobkit.store_all(p jobkit.new_jobs) returns setof bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

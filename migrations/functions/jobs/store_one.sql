@@ -1,9 +1,9 @@
--- store_one: one job from a client that has looked at it (`wrong_with`). Whoever may write to the
--- tables stores one that is due at once by one statement, which looks at queues that are full and
--- at sleepers (`wake`) in its own plan; `enqueue_all` stores the others. It only inserts, too.
---   p_id  the id it gets, where the caller has taken its unique key
--- It has the rights and the search_path of the caller, so every name in it has its schema: to set
--- one is a part of what each call costs.
+-- store_one: stores one job for a client that has checked it (`wrong_with`). If the caller may
+-- write to the tables and the job is due at once, one statement does it, including the checks for
+-- full queues and sleepers (`wake`); otherwise `enqueue_all` stores it. It only inserts.
+--   p_id  the id it gets, if the caller has taken its unique key
+-- It runs with the rights and the search_path of the caller, since setting one would cost something
+-- in each call; so every name in it has its schema.
 create or replace function jobkit.store_one(p jobkit.new_job, p_id bigint default null)
 returns bigint
 language plpgsql as $$
@@ -30,7 +30,7 @@ begin
     insert into jobkit.ready (queue, priority, job_id, kind, concurrency_group, concurrency_key)
     select p.queue, p.priority, j.id, jobkit.versioned(p.kind, p.version), p.concurrency_group,
         p.concurrency_key
-    -- A queue that is full refuses it, where any has a bound: this fails, or is true.
+    -- If a queue has a bound: fails if this one is full, otherwise true.
     from job j where case when pg_catalog.pg_sequence_last_value('jobkit.bounds_id_seq') is null
         then true else jobkit.require_room(p.queue) end
     returning job_id, case when exists (

@@ -1,5 +1,5 @@
--- tell_end: has those look who wait for the end of a job, once this transaction has committed. Not
--- where it says `set local jobkit.notify = 'off'` (`wake`): they look again by themselves.
+-- tell_end: notifies sessions that wait for the end of a job, once this transaction commits. Not
+-- after `set local jobkit.notify = 'off'` (`wake`): they also poll.
 create or replace function jobkit.tell_end() returns void
 language plpgsql as $$
 begin

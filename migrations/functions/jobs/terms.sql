@@ -1,6 +1,6 @@
--- terms: what a job, or else its kind, says of its time: how long after it is due it may still
--- begin, and for how long after its first failure it is tried again. What is no number says
--- nothing.
+-- terms: the time limits of a job, or else of its kind: how long after it is due it may still
+-- begin, and how long after its first failure it is retried. A value that is not a number is
+-- ignored.
 create or replace function jobkit.terms(
     p_kind text, p_terms jsonb, out expires interval, out retry_for interval
 )

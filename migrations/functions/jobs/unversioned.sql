@@ -1,5 +1,5 @@
--- unversioned: the kind of such a name. No kind ends as a version does: a worker that has one does
--- not start.
+-- unversioned: the kind in a name made by `versioned`. No kind ends like a version: a worker with
+-- such a kind does not start.
 create or replace function jobkit.unversioned(p_name text) returns text
 language sql immutable as $$
     select pg_catalog.regexp_replace(p_name, '@[0-9]+$', '')

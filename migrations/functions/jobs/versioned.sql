@@ -1,5 +1,5 @@
--- versioned: the name by which workers know a kind in one version of its payload: from the second
--- on `send_receipt@2`. (The statement of an application's session calls it, whatever the path.)
+-- versioned: the name by which workers know one payload version of a kind: from the second on
+-- `send_receipt@2`. (An application's session calls it with any search_path.)
 create or replace function jobkit.versioned(p_kind text, p_version smallint) returns text
 language sql immutable as $$
     select case when p_version is null then p_kind

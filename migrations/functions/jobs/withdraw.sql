@@ -1,8 +1,9 @@
--- withdraw: takes jobs out of where they wait, with their permits. Returns those it found, and what
--- it freed, for `grant_permits`, which has to follow. Under the lock of its semaphore a job moves
--- between blocked and ready no more. One whose semaphore was made only after they were locked is
--- left alone while it is blocked or holds a permit: to lock it now would be out of order.
--- It never waits for a ready or scheduled row: a claim holds those while it waits for others.
+-- withdraw: removes jobs from where they wait, with their permits. Returns the jobs it removed, and
+-- what it freed, for `grant_permits`, which must follow.
+-- Locks the semaphores: then a job cannot move between blocked and ready. If a semaphore was
+-- created only afterwards, its jobs that are blocked or hold a permit stay: locking it now would
+-- break the order. It never waits for a ready or scheduled row, since a claim holds those while it
+-- waits.
 create or replace function jobkit.withdraw(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[], out freed integer[]
 )

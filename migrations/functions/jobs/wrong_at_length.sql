@@ -1,4 +1,5 @@
--- wrong_at_length: `wrong_with` of a job that is not plainly in order: says what is wrong, or null.
+-- wrong_at_length: the full check of `wrong_with`, for a job that fails the quick one. Returns the
+-- error, or null.
 create or replace function jobkit.wrong_at_length(
     p_kind text, p_queue text, p_priority integer, p_max_attempts integer, p_group text,
     p_key text, p_dead_letter_key text, p_args text, p_metadata jsonb, p_version integer
@@ -7,7 +8,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    -- As jsonb writes it metadata are longer than they were: by half at most.
+    -- jsonb writes metadata at most half as long again as they were.
     v_bytes constant bigint :=
         octet_length(p_args) + coalesce(octet_length(p_metadata::text) / 3 * 2, 0);
     v_wrong text := case

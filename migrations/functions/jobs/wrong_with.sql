@@ -1,9 +1,9 @@
--- wrong_with: what is wrong with a job that somebody enqueues: what makes it one that no claim
--- finds or no worker runs. Null where nothing is. A payload that escapes a character has a second
--- look: json takes a NUL and half a surrogate, and jsonb, in which it is searched, does not. A
--- number beyond `numeric` passes, since to look for one costs half of what a job in bulk does
--- (4 µs); so whoever reads a payload as jsonb does it by `as_jsonb`. It is inlined where it is
--- called, so it has no settings, and every name in it a schema.
+-- wrong_with: the error in a job to be enqueued that would keep claims from finding it or workers
+-- from running it; null if there is none.
+-- A payload with escaped characters is checked further: json accepts a NUL and half of a surrogate
+-- pair, but jsonb, used for searches, does not. Numbers beyond `numeric` pass, since the check
+-- would cost half of what a job in bulk does (4 µs): read payloads as jsonb by `as_jsonb`.
+-- It is inlined, so it has no settings, and every name in it has its schema.
 create or replace function jobkit.wrong_with(
     p_kind text, p_queue text, p_priority integer, p_max_attempts integer, p_group text,
     p_key text, p_dead_letter_key text, p_args text, p_metadata jsonb, p_version integer

@@ -1,4 +1,4 @@
--- ended_in: the same for ended jobs, the newest job first.
+-- ended_in: the same as `jobs_in`, for ended jobs, the newest first.
 create or replace function jobkit.ended_in(
     p_listing text, p_before bigint, p_rows integer, p_id bigint
 ) returns table (

@@ -1,8 +1,9 @@
--- has_args: whether a payload has these values at these paths. Without p_reveal no value counts
--- that its kind redacts, none of a payload in which nobody can tell where that is, and none of a
--- kind that nobody has announced. A value is compared as jsonb writes it, which is how it is shown:
--- only what is found is made that. A payload that jsonb has no room for (`as_jsonb`) has no values;
--- no path leads into one that escapes what jsonb does not take.
+-- has_args: whether a payload has these values at these paths. Values are compared as jsonb writes
+-- them, which is how they are shown; only a value that is found is converted.
+--   p_reveal  false: ignores values that the kind redacts, payloads whose redacted values cannot be
+--             located, and kinds that nobody has announced
+-- A payload that jsonb cannot store (`as_jsonb`) has no values, and no path leads into one with
+-- escapes that jsonb refuses.
 create or replace function jobkit.has_args(
     p_kind text, p_args json, p_paths text[], p_values text[], p_reveal boolean
 ) returns boolean

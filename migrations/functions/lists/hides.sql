@@ -1,5 +1,5 @@
--- hides: whether a path of a payload leads to, into or around one of these redacted paths. Places
--- in arrays do not count: what is hidden is hidden in each element.
+-- hides: whether a path of a payload leads to, into or around one of these redacted paths. Array
+-- indexes are ignored: what is redacted is hidden in each element.
 create or replace function jobkit.hides(p_redact text[], p_path text) returns boolean
 language sql immutable
 set search_path = pg_catalog, pg_temp

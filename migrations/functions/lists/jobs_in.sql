@@ -1,6 +1,5 @@
--- jobs_in: the next live jobs of a listing behind a place, in its order. Each branch has an index,
--- but for running jobs and those that were claimed ahead: of `claims`, which is small, every row is
--- looked at.
+-- jobs_in: the next live jobs of a listing after a place, in its order. Each branch uses an index,
+-- except for jobs that run or were claimed ahead: they read all of `claims`, which is small.
 create or replace function jobkit.jobs_in(
     p_listing text, p_place jsonb, p_rows integer, p_queue text, p_group text, p_key text,
     p_worker bigint, p_id bigint

@@ -1,7 +1,7 @@
 -- What an operator's lists of jobs read.
 
--- listed_jobs: a live job with its state, which is read by primary keys (one that waits nowhere
--- runs, unless it was claimed ahead), and the beginning of its last error.
+-- listed_jobs: a live job with its state and the beginning of its last error. The state is read by
+-- primary keys; a job that waits nowhere runs, unless it was claimed ahead.
 create or replace view jobkit.listed_jobs as
     select j.id, j.kind, j.queue, j.priority, j.attempt, j.max_attempts,
         j.cancel_requested_at is not null as cancel_requested, j.run_at, j.created_at,

@@ -1,10 +1,11 @@
--- matching_jobs: which jobs a filter (`JobQuery`) matches, for lists, counts and operations. Of the
--- next p_window of a listing behind a place (`jobs_in`, `ended_in`) it returns those that match,
--- p_rows at most, in the order of the listing; with `all` of live jobs in the order of their ids,
--- behind the first of the place up to the second. Each has how many match of how many were looked
--- at, and the place behind which the next page begins: of the last job of a full page, else of the
--- last one looked at, null where these were all. Where none matches there is one row without a job.
--- To be planned for its filter: nothing is left of a condition that this does not have.
+-- matching_jobs: the jobs that a filter (`JobQuery`) matches, for lists, counts and operations.
+--   p_window, p_rows  how many to look at after a place (`jobs_in`, `ended_in`), and to return at
+--                     most
+-- Returns them in the order of the listing. `all` covers live jobs by id, after the first id of the
+-- place up to the second. Each row says how many match of how many were looked at, and where the
+-- next page begins: after the last job of a full page, otherwise after the last one looked at; null
+-- if there are no more. If none matches, it returns one row without a job.
+-- It must be planned for its filter: conditions that the filter lacks are removed.
 create or replace function jobkit.matching_jobs(
     p_filter jsonb, p_listing text, p_place jsonb, p_window integer, p_rows integer
 ) returns table (
@@ -35,7 +36,7 @@ language sql stable as $$
                 array(select jsonb_array_elements_text(p_filter -> 'paths')),
                 array(select jsonb_array_elements_text(p_filter -> 'values')),
                 (p_filter ->> 'reveal')::boolean))
-            -- A listing has no others. By its id, for those alone that fit otherwise.
+            -- A listing has no other jobs. By id, only for those that match otherwise.
             and (p_listing <> 'all' or p_filter ->> 'listing' = 'live' or (
                 select case p_filter ->> 'listing'
                     when 'retrying' then s.state = 'scheduled' and s.attempt > 0
@@ -61,13 +62,13 @@ language sql stable as $$
             select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
                 f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.outcome
             from jobkit.ended_in(p_listing,
-                -- The places of others begin with other things.
+                -- The places of other listings begin with other fields.
                 case when p_listing in ('finished', 'discarded', 'cancelled')
                     then (p_place ->> 0)::bigint end,
                 p_window, (p_filter ->> 'id')::bigint) f
         ) l
     ), page as materialized (
-        -- As they were numbered: to sort them would read on behind a full page.
+        -- In the order of their numbers: a sort would read on behind a full page.
         select * from looked_at l where l.matches limit p_rows
     )
     select (select count(*) from looked_at l where l.matches), (select count(*) from looked_at l),

@@ -1,4 +1,4 @@
--- place_in: the place of a job in a listing, behind which the next page begins.
+-- place_in: the place of a job in a listing, after which the next page begins.
 create or replace function jobkit.place_in(
     p_listing text, p_job bigint, p_without_permit boolean, p_since timestamptz
 ) returns jsonb

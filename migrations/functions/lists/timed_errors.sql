@@ -1,4 +1,4 @@
--- timed_errors: failed attempts with their times in microseconds, and the job whose they are.
+-- timed_errors: failed attempts with their times in microseconds, and the job that they belong to.
 create or replace function jobkit.timed_errors(p_errors jsonb, p_job bigint) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- add_histograms: the sum of two of them.
+-- add_histograms: the sum of two histograms.
 create or replace function jobkit.add_histograms(p_one integer[], p_other integer[])
 returns integer[]
 language sql immutable

@@ -1,7 +1,7 @@
--- measure: adds what a worker has counted since it last did. Rows in order, so that two workers do
--- not deadlock; who holds one of them does not hold up the heartbeat for long. The commit waits for
--- no disk, or all workers would wait for each other: after a crash of the host the last may be
--- gone.
+-- measure: adds what a worker has counted since its last call. Rows are in order, so that two
+-- workers do not deadlock, and a locked row does not delay the heartbeat for long. The commit does
+-- not wait for the disk, otherwise all workers would wait for each other: a crash of the host may
+-- lose the last counts.
 create or replace function jobkit.measure(p_measures jsonb) returns void
 language sql
 set search_path = pg_catalog, pg_temp

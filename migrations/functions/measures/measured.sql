@@ -1,6 +1,6 @@
--- measured: what was measured since p_since, of the newest 50,000 rows of this span (see the
--- table), by kind, or in stretches of equal length; of any queue and kind where none is given.
--- Histograms come as places, each with its two numbers.
+-- measured: what was measured since p_since, in the newest 50,000 rows of this span (see the
+-- table), by kind, or in intervals of equal length; for any queue and kind if none is given.
+-- Histograms are returned as places with two numbers each.
 create or replace function jobkit.measured(
     p_span smallint, p_since timestamptz, p_stretch interval, p_queue text, p_kind text
 ) returns table (

@@ -1,5 +1,5 @@
--- prune_measures: removes what was added longer ago than p_keep, single minutes after a day
--- already; p_limit rows of each at most. Returns how many.
+-- prune_measures: removes measures older than p_keep, and single minutes after a day; at most
+-- p_limit rows of each. Returns how many.
 create or replace function jobkit.prune_measures(p_keep interval, p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- operate: one step of an operation, unless somebody else is at it, it rests, or it has ended.
--- outcome: `step`, `done`, or null when nothing was done here. A step of one row that fails leaves
--- it out. One with a pace rests after each step for as long as what was done may take.
+-- operate: one step of an operation, unless another session works on it, it rests, or it has ended.
+-- outcome: `step`, `done`, or null if nothing was done. If a step of one row fails, that row is
+-- left out. An operation with a pace rests after each step for the time that its pace allows.
 create or replace function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -19,7 +19,7 @@ begin
     perform jobkit.require_read_committed();
     select * into v_operation from jobkit.operations o
     where o.id = p_id and o.ended_at is null for update skip locked;
-    -- A rest is a second at most: what is further ahead is of a clock that stepped back.
+    -- A rest is a second at most: one further ahead means that the clock stepped back.
     if not found or v_operation.next_at
         between clock_timestamp() and clock_timestamp() + interval '1 s'
     then

@@ -1,9 +1,9 @@
--- The work of an operation: a page at a time, with the place of the next in the same transaction.
--- The lock of the operation's row comes before all others; nobody waits for it but who stops it.
--- No page is noted in the audit: the beginning was.
+-- The work of an operation: a page at a time, with the place of the next page in the same
+-- transaction. The operation's row is locked before all others; only a session that stops it waits
+-- for that lock. Pages are not recorded in the audit: the beginning was.
 
--- operate_count: counts what matches, if the look before the beginning did not see all of it. A
--- window in each step; behind the last one the work begins at the beginning.
+-- operate_count: counts what matches, if the look before the beginning did not see all of it, one
+-- window in each step. After the last one, the work starts at the beginning.
 create or replace function jobkit.operate_count(p_operation jobkit.operations) returns void
 language plpgsql as $$
 declare

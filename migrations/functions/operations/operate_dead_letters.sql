@@ -1,7 +1,7 @@
--- operate_dead_letters: a page of dead letters. Left out are those that others have in hand, and
--- those that are not what they have to be: in the state of the filter; of those that were selected
--- one by one open for a replay, not replaying for a discard; and none that failed again since.
--- Whether it was the last page.
+-- operate_dead_letters: one page of dead letters. Leaves out those that are locked, that failed
+-- again since, or that are not in the required state: that of the filter or, if they were selected
+-- one by one, open for a replay and not replaying for a discard. Returns whether it was the last
+-- page.
 create or replace function jobkit.operate_dead_letters(
     p_operation jobkit.operations, p_rows integer
 )

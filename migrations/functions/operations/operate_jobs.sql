@@ -1,8 +1,7 @@
--- operate_jobs: a page of jobs, in two steps, each a transaction of its own. The first notes which
--- they are, tells of those that have ended by now or that a producer is changing, and marks those
--- that are to be cancelled: nothing but an end awaits them from its commit on. The second takes
--- them from where they wait; what a claim has in hand just now is tried again, three times in all;
--- but not where p_rows has it done in parts.
+-- operate_jobs: one page of jobs, in two steps, each in its own transaction. The first records the
+-- jobs, reports those that have ended or that a producer is changing, and marks those to be
+-- cancelled: from its commit on they can only end. The second takes them from where they wait. Jobs
+-- that a claim has locked are tried three times in all, unless p_rows splits the page into parts.
 create or replace function jobkit.operate_jobs(p_operation jobkit.operations, p_rows integer)
 returns boolean
 language plpgsql as $$
@@ -43,7 +42,7 @@ begin
     ) else '{}' end;
     v_left := array(select unnest(v_left) except select unnest(v_again) order by 1);
     if v_ended then
-        -- They run, and are marked: to be asked to stop is what was wanted of them.
+        -- They run and are marked: being asked to stop is all that was requested.
         v_asked := cardinality(v_left);
         v_left := '{}';
     end if;

@@ -1,5 +1,5 @@
--- operate_past: leaves out the job or dead letter with which the next step of an operation fails by
--- itself, and goes on behind it. Whether there is one.
+-- operate_past: leaves out the job or dead letter with which the next step of an operation fails,
+-- and continues after it. Returns whether there is one.
 create or replace function jobkit.operate_past(p_operation jobkit.operations, p_error text)
 returns boolean
 language plpgsql as $$

@@ -1,6 +1,6 @@
--- operation_begin: makes an operation, or finds the one that has this key. Operations that ended
--- 90 days ago are forgotten.
---   p_number, p_more  how many match, as far as was looked; whether there may be more
+-- operation_begin: creates an operation, or finds the one with this key. Removes operations that
+-- ended 90 days ago.
+--   p_number, p_more  how many matches were found so far, and whether there may be more
 create or replace function jobkit.operation_begin(
     p_verb text, p_filter jsonb, p_reason text, p_run_at timestamptz, p_number bigint,
     p_more boolean, p_until timestamptz, p_key text, p_actor text,

@@ -1,5 +1,5 @@
--- operation_end: an operation ends: as done, cancelled or failed. What came of it is filled in
--- where its beginning was noted. The caller holds its row.
+-- operation_end: ends an operation as done, cancelled or failed, and adds the result to the audit
+-- entry of its beginning. The caller holds its row.
 create or replace function jobkit.operation_end(p_id bigint, p_state text, p_error text)
 returns void
 language sql as $$

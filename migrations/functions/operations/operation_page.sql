@@ -1,7 +1,7 @@
--- operation_page: the next jobs or dead letters of an operation behind its place, p_rows at most
--- (null: as many as are looked at): those that it names one by one, or those that its filter
--- matches, jobs in the order of their ids, dead letters in the order in which they failed. And the
--- place behind which the next page begins, null after the last.
+-- operation_page: the next jobs or dead letters of an operation after its place: those that it
+-- names one by one, or those that its filter matches; jobs in the order of ids, dead letters in the
+-- order in which they failed. Returns also the place of the next page, null after the last.
+--   p_rows  how many at most; null: as many as are looked at
 create or replace function jobkit.operation_page(
     p_operation jobkit.operations, p_rows integer,
     out ids bigint[], out last_at timestamptz, out last_id bigint

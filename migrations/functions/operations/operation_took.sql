@@ -1,4 +1,4 @@
--- operation_took: counts a page, and remembers what of it did not go as asked.
+-- operation_took: counts a page, and records the jobs or dead letters that were left out.
 create or replace function jobkit.operation_took(
     p_id bigint, p_done integer, p_skipped bigint[], p_outcomes text[]
 ) returns void

@@ -1,9 +1,10 @@
--- acquire: locks the semaphores of these jobs' keys, missing ones are made, and gives permits at
--- once where nothing is blocked and all these jobs of the key can have one. Returns the others, and
--- their keys. The condition is judged on the row as it is when the lock is had, and the limits of
--- groups stand still behind `decide_lock`. Writing a key column makes it the lock of FOR UPDATE.
--- Nothing at once where a rate decides as well (an override or a pause of a key makes it crowded).
--- Joins of keys that hash: any other plan would compare each with each.
+-- acquire: locks the semaphores of these jobs, creating missing ones, and gives permits at once for
+-- keys where nothing is blocked and all of these jobs fit. Never at once for keys with a rate; an
+-- override or a pause of a key makes it crowded.
+-- Returns the other jobs and their keys.
+-- It judges the row as it is once locked, and `decide_lock` keeps the limits of groups as they are.
+-- Writing a key column makes this the lock of FOR UPDATE. It must be planned with hash joins: any
+-- other plan would compare every row with every other.
 create or replace function jobkit.acquire(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[]
 )

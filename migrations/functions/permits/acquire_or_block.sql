@@ -1,8 +1,9 @@
--- acquire_or_block: asks for a permit for each of these jobs, just taken from `ready`. While
--- nothing else waits for its key it may get one at once; else it is blocked, and those that come
--- first among all that wait get what is free. Returns those that got none, and blocks up to 1,000
--- more of their keys (p_queues, p_kinds: where this worker may look). p_metered: jobs that hold a
--- permit, and take the slots that are reserved for them; all keys are locked in one order.
+-- acquire_or_block: asks for a permit for each of these jobs, just taken from `ready`. If nothing
+-- else waits for the key, the job may get one at once. Otherwise it is blocked, and the first jobs
+-- among all that wait get what is free.
+--   p_queues, p_kinds  where this worker may look for up to 1,000 more jobs of these keys to block
+--   p_metered          jobs that hold a permit, and take the slots reserved for them
+-- Returns the jobs that got no permit. Locks all keys in one order.
 create or replace function jobkit.acquire_or_block(
     p_jobs bigint[], p_queues text[], p_kinds text[], p_metered bigint[]
 ) returns bigint[]
@@ -33,7 +34,7 @@ begin
         if v_mine <> '{}' then
             perform jobkit.begin_slots(v_mine);
         end if;
-        -- Those of others take turns in `ready` with all that hold permits.
+        -- Others take turns in `ready` with all jobs that hold permits.
         perform jobkit.wake(array_agg(distinct u.queue))
         from jobkit.unblock(array(select unnest(v_unblocked) except select unnest(v_mine))) u;
     end if;

@@ -1,6 +1,6 @@
--- announce_limiters: what a worker's binary says of its limiters; the last start wins, and nothing
--- is locked where nothing changes. Refuses the name of a group that jobs have keys of. Returns the
--- limiters of which the rate was another one.
+-- announce_limiters: records the limiters of a worker's binary; the last start wins. Locks nothing
+-- if nothing changes. Refuses the name of a group that jobs have keys of. Returns the limiters
+-- whose rate changed.
 create or replace function jobkit.announce_limiters(
     p_names text[], p_rates interval[], p_bursts integer[]
 ) returns setof text

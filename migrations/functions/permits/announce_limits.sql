@@ -1,10 +1,10 @@
--- Limits are data. A change of a group's limit holds the table, so that no permit granted under the
--- old limit commits after it; whoever raised one has blocked jobs looked after (`sweep`). A lowered
--- limit takes no permit away: the next are granted once fewer are taken.
+-- Limits are data. A change of a group's limit locks the table, so that no permit granted under the
+-- old limit commits after it. After a raise the caller runs a `sweep` for blocked jobs. A lowered
+-- limit takes no permit away: the next is granted once fewer are taken.
 
--- announce_limits: what a worker's binary says of its groups; the last start wins. Returns what
--- changed. Nothing is locked when nothing does. The rates may be fewer: who has none has no
--- rate. What was a limiter is none any more: it would have no rate.
+-- announce_limits: records the groups of a worker's binary; the last start wins. Returns what
+-- changed, and locks nothing if nothing did. p_rates may be shorter: a group without an entry has
+-- no rate. A limiter of that name becomes a group.
 create or replace function jobkit.announce_limits(
     p_groups text[], p_limits integer[], p_rates interval[] default '{}',
     p_bursts integer[] default '{}'

@@ -1,7 +1,7 @@
--- begin_slots: these jobs are claimed, and take the slots that were reserved for them, whose keys
--- the caller has locked. A slot is dated here and not where it was reserved, so that jobs that
--- waited for a worker do not begin faster than their rate once there is one; there is room for each
--- by then, since no more are reserved than are free. Whatever becomes of the job, its slot is used.
+-- begin_slots: the claimed jobs take the slots that were reserved for them. The caller has locked
+-- their keys. A slot is dated here and not when it was reserved: otherwise jobs that waited for a
+-- worker would begin faster than their rate. There is room for each, since no more are reserved
+-- than are free. A slot counts as used whatever becomes of its job.
 create or replace function jobkit.begin_slots(p_jobs bigint[]) returns void
 language plpgsql as $$
 declare

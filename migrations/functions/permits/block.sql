@@ -1,4 +1,4 @@
--- block: these jobs wait for a permit of their keys, and `grant_permits` follows.
+-- block: makes these jobs wait for a permit of their keys. `grant_permits` must follow.
 create or replace function jobkit.block(p_jobs bigint[]) returns void
 language plpgsql as $$
 begin
@@ -10,7 +10,7 @@ begin
         from jobkit.jobs j where j.id = any (p_jobs)
         returning concurrency_group as grp, concurrency_key as key, priority, job_id
     )
-    -- A key without others is searched from its first on: no dead entry is in the way.
+    -- Without earlier blocked jobs, the search starts at the first of these, past dead entries.
     update jobkit.semaphores s
     set crowded = true, from_priority = k.priority, from_id = k.job_id
     from (

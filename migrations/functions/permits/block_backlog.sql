@@ -1,5 +1,5 @@
--- block_backlog: where a key is exhausted, blocks more of its ready jobs, or a backlog of one key
--- would be claimed row by row. Never one that holds a permit.
+-- block_backlog: blocks more ready jobs of an exhausted key, so that its backlog is not claimed row
+-- by row. Never blocks a job that holds a permit.
 create or replace function jobkit.block_backlog(p_denied bigint[], p_queues text[], p_kinds text[])
 returns void
 language plpgsql as $$
@@ -16,7 +16,7 @@ begin
         where r.ctid = any (array(
             select m.at from exhausted e
             cross join lateral (
-                -- Without a permit for want of one: a job nobody serves gets none either.
+                -- Only if the key is exhausted: a job that nobody serves gets no permit either.
                 select from jobkit.limits l
                 where l.concurrency_group = e.grp and l.concurrency_key = e.key
                     and (l.taken >= l.effective_limit or l.timed and jobkit.paced(

@@ -1,7 +1,8 @@
--- create_semaphores: makes the semaphores that are missing and locks them all as FOR UPDATE would,
--- in one statement and in order. DO UPDATE … WHERE false locks without writing, and survives a
--- row that is just being forgotten; with DO NOTHING whoever comes second to a fresh key would
--- decide without its lock. Naming a key column makes it the lock of FOR UPDATE, nothing weaker.
+-- create_semaphores: creates missing semaphores and locks all of them FOR UPDATE, in one statement
+-- and in order.
+-- DO UPDATE … WHERE false locks without writing, and copes with a row that is being deleted. With
+-- DO NOTHING, the second session to use a new key would decide without its lock. Naming a key
+-- column makes it the lock of FOR UPDATE, not a weaker one.
 create or replace function jobkit.create_semaphores(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
 begin

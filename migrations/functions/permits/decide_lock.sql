@@ -1,10 +1,11 @@
--- decide_lock: until the transaction ends, no queue is paused or resumed and no limit of a group
+-- decide_lock: until the transaction ends, no queue is paused or resumed, and no limit of a group
 -- changes. Refuses any isolation level but READ COMMITTED (JK002).
--- The other locks, and why a key is decided under that of its row: docs/decisions/0003-permits.md.
+-- The other locks, and why a key is decided under the lock of its row:
+-- docs/decisions/0003-permits.md.
 create or replace function jobkit.decide_lock() returns void
 language plpgsql as $$
 begin
-    -- Asked before the call: each claim and settle comes here, and it costs more than the question.
+    -- Checked before the call: each claim and settle comes here, and a call costs more.
     if current_setting('transaction_isolation') <> 'read committed' then
         perform jobkit.require_read_committed();
     end if;

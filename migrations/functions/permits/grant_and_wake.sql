@@ -1,5 +1,5 @@
--- grant_and_wake: all of it, for those who do nothing else with what became ready. Returns how many
--- jobs did.
+-- grant_and_wake: `grant_permits`, for callers that do nothing else with the jobs: makes them ready
+-- and wakes workers. Returns how many there were.
 create or replace function jobkit.grant_and_wake(p_groups text[], p_keys text[], p_freed integer[])
 returns integer
 language plpgsql

@@ -1,7 +1,7 @@
--- grant_due: what time alone made room for, in the keys whose `due_at` has come, p_limit at most;
--- several workers at once take different ones. A key that fails holds up no other: they go one by
--- one then, and it waits for a moment. Returns how many jobs became ready, and how long it is until
--- the next key is due.
+-- grant_due: grants permits of up to p_limit keys whose `due_at` has come, since time alone made
+-- room there. Several workers at once take different keys.
+-- Returns how many jobs became ready, and how long until the next key is due. If a key fails, keys
+-- are done one by one, and the failing key waits for a moment.
 create or replace function jobkit.grant_due(
     p_limit integer, out granted integer, out next_in interval
 )

@@ -1,12 +1,13 @@
--- grant_permits: gives the free permits of keys to the first of their blocked jobs that somebody
--- serves, by priority, then age. Forgets a semaphore without permit, blocked job and override.
---   p_groups, p_keys    the keys, whose semaphores the caller has locked
---   p_freed             permits just taken back of each, not yet subtracted from `taken`, so that a
---                       hand-over writes no semaphore; null: none
--- Returns the jobs: the caller claims them, or makes them ready (`unblock`). A key gives 1,000 more
--- than p_freed at most; a sweep gives the rest. Keys with a rate or a pause go one by one
--- (`grant_timed`). Callers set how it is planned, as for `hand_over` and `pass_permit`.
--- Why: docs/decisions/0003-permits.md.
+-- grant_permits: gives the free permits of keys to their first blocked jobs that a worker serves,
+-- by priority, then age. Deletes a semaphore without permit, blocked job and override.
+--   p_groups, p_keys  the keys, whose semaphores the caller has locked
+--   p_freed           permits just taken back of each key and not yet subtracted from `taken`, so
+--                     that a hand-over writes no semaphore; null: none
+-- Returns the jobs, which the caller claims or makes ready (`unblock`). A key gives at most 1,000
+-- more than p_freed; a sweep gives the rest. Keys with a rate or a pause go one by one
+-- (`grant_timed`).
+-- The caller's settings decide the plan, as for `hand_over` and `pass_permit`. Why:
+-- docs/decisions/0003-permits.md.
 create or replace function jobkit.grant_permits(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$
@@ -61,7 +62,7 @@ begin
         where s.ctid = c.at and (c.change <> 0 or c.stays_crowded <> c.crowded)
             and (c.stays_crowded or not c.unused)
     )
-    -- A setting, since that costs nothing where there is none.
+    -- A setting, since it costs nothing if no key is timed.
     select c.job_id from choice c where c.job_id is not null
         or c.timed and set_config('jobkit.timed', 'on', true) is null;
     get diagnostics v_granted = row_count;
@@ -69,8 +70,8 @@ begin
         perform set_config('jobkit.timed', '', true);
         return query select jobkit.grant_timed(p_groups, p_keys, p_freed);
     end if;
-    -- Slow for so little: the search walked through dead entries, which some transaction elsewhere
-    -- pins. The next one begins where something is.
+    -- Too slow for so few jobs: the search walked through dead entries that a transaction elsewhere
+    -- pins. The next search begins at the first live one.
     if clock_timestamp() - v_started
         > interval '500 us' + interval '100 us' * (v_granted + cardinality(p_groups))
     then

@@ -1,6 +1,6 @@
--- grant_timed: `grant_permits` for those of the keys that have a rate or are paused, one by one. A
--- key gives no more than there are slots free that none is reserved of, and reserves one with each
--- permit. When time alone makes room it is due.
+-- grant_timed: `grant_permits` for keys that have a rate or are paused, one by one. A key grants no
+-- more than its free slots that are not reserved, and reserves one with each permit. If time alone
+-- makes room, the key becomes due.
 create or replace function jobkit.grant_timed(p_groups text[], p_keys text[], p_freed integer[])
 returns setof bigint
 language plpgsql as $$
@@ -41,7 +41,7 @@ begin
             from choice c
         )
         select array(select c.job_id from choice c) into v_jobs;
-        -- And those of jobs that went another way are given up.
+        -- Slots reserved for jobs that have left are given up.
         delete from jobkit.reserved_slots r
         where r.concurrency_group = v_key.concurrency_group
             and r.concurrency_key = v_key.concurrency_key

@@ -1,8 +1,9 @@
--- hand_over: the worker whose settle freed the permits that these jobs got takes them at once, as
--- far as it has room: the next job of a key costs no call and no commit. Returns those it took.
--- Crash suspects begin by other rules, what has a limit or a rate by claims only, and at most 8 MiB
--- of payload go along. A job with a slot reserved waits for a claim, which dates it.
--- Never waits for the worker's row: whoever reaps it comes for the claims that we hold.
+-- hand_over: claims jobs that just got permits for the worker whose settle freed these, as far as
+-- it has room: the next job of a key costs no call and no commit. Returns the jobs it claimed, with
+-- at most 8 MiB of payload.
+-- Not claimed are jobs that may have crashed a worker, that have a limit or a rate (only claims
+-- begin them), or that have a reserved slot (a claim dates it).
+-- Never waits for the worker's row: a reaper that holds it waits for the claims that we hold.
 create or replace function jobkit.hand_over(
     p_worker bigint, p_n bigint, p_jobs bigint[], p_queues text[], p_room integer[]
 ) returns bigint[]

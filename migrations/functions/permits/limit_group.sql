@@ -1,5 +1,5 @@
--- limit_group: an operator's limit for every key of a group, whatever workers say; null gives it
--- back to them. False when no worker has announced the group.
+-- limit_group: sets an operator's limit for every key of a group, which overrides what workers
+-- announce; null removes it. Returns false if no worker has announced the group.
 create or replace function jobkit.limit_group(
     p_group text, p_limit integer, p_actor text default null
 ) returns boolean

@@ -1,6 +1,6 @@
--- limit_key: an operator's limit for one key; null gives it back to its group. What it frees is
--- granted at once, up to what a key gives in one transaction; the rest is the next sweep's, to
--- which the note of the group explains it. False when no worker has announced the group.
+-- limit_key: sets an operator's limit for one key; null restores that of its group. What it frees
+-- is granted at once, up to what a key gives in one transaction. The next sweep gives the rest, and
+-- `changed_at` of the group explains that. Returns false if no worker has announced the group.
 create or replace function jobkit.limit_key(
     p_group text, p_key text, p_limit integer, p_actor text default null
 ) returns boolean

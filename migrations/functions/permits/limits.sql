@@ -1,6 +1,6 @@
--- limits: semaphores with the limit and the rate that hold for each. Of a `timed` one the clock
--- decides as well (`room`); `reserved` of its slots are kept for jobs that have yet to begin. No
--- clock in here: what is volatile would be computed whether it is asked for or not.
+-- limits: semaphores with the limit and rate in effect for each. For `timed` ones the clock decides
+-- as well (`room`); `reserved` slots are kept for jobs that have yet to begin. No clock in here: a
+-- volatile expression would be computed even when not asked for.
 create or replace view jobkit.limits as
     select s.concurrency_group, s.concurrency_key, s.taken, s.override_limit, s.from_priority,
         s.from_id, s.crowded, s.ctid as at,

@@ -1,5 +1,5 @@
--- lock_semaphores: locks the semaphores of these jobs' keys that exist, in order; returns them. The
--- lock inside LATERAL makes it one lookup for each key in turn, whatever the planner thinks.
+-- lock_semaphores: locks the existing semaphores of these jobs' keys, in order, and returns them.
+-- The lock inside LATERAL makes it one lookup for each key in turn, whatever the planner estimates.
 create or replace function jobkit.lock_semaphores(
     p_jobs bigint[], out groups text[], out keys text[]
 )

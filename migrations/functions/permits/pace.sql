@@ -1,13 +1,13 @@
--- pace: computes the times of a key, and notes when to look at it again (`due_keys`). The caller
--- holds its semaphore, and writes what this returns.
---   p_group, p_key, p_at   the key, and the time
---   p_reserved, p_begun    slots reserved by now, and jobs that take theirs now
---   p_taken, p_blocked     permits taken, and whether jobs may be blocked
--- Returns tat and paused_until, healed where the clock stepped back or a rate was slower; crowded,
--- where acquire gives nothing at once; kept, where times or a rate of its own keep the semaphore.
--- It is due when a slot is free that none is reserved of, or when nothing is left to know of it;
--- promoters are told where they do not expect that. Why a claim leaves a key due that a grant does
--- not: docs/decisions/0018-rates.md.
+-- pace: computes the times of a key, and records when to look at it again (`due_keys`). The caller
+-- holds the semaphore, and writes what this returns.
+--   p_group, p_key, p_at  the key, and the time
+--   p_reserved, p_begun   slots reserved so far, and jobs that take theirs now
+--   p_taken, p_blocked    permits taken, and whether jobs may be blocked
+-- Returns tat and paused_until, corrected if the clock stepped back or a rate was slower; crowded:
+-- `acquire` gives nothing at once; kept: times or a rate of its own keep the semaphore.
+-- The key is due when an unreserved slot becomes free, or when its state can be deleted. Promoters
+-- are told if they do not expect that time. Why a claim leaves a key due that a grant does not:
+-- docs/decisions/0018-rates.md.
 create or replace function jobkit.pace(
     p_group text, p_key text, p_at timestamptz, p_reserved integer, p_begun integer,
     p_taken integer, p_blocked boolean, out tat timestamptz, out paused_until timestamptz,

@@ -1,6 +1,7 @@
--- paced: whether a key may have free permits and somebody will see to them: at `due_at`, or when
--- what has a slot reserved begins. A due time that is long past, or further away than a next slot
--- can be (the rate was raised, the clock stepped back), is none.
+-- paced: whether a key may have free permits that will be granted without a sweep: at `due_at`, or
+-- when a job with a reserved slot begins. A due time counts only if it is not long past, and no
+-- further ahead than the next slot can be (otherwise the rate was raised or the clock stepped
+-- back).
 create or replace function jobkit.paced(
     p_rate interval, p_paused_until timestamptz, p_due_at timestamptz, p_reserved integer
 ) returns boolean

@@ -1,7 +1,7 @@
--- pass_permit: `signal`, `grant_permits` and `hand_over` in one step where one job takes the place
--- of one that ended, the common case of a busy key: the permit passes on, and the semaphore stays
--- as it is. Returns that job. Where anything else is due it returns null, and has locked the
--- semaphore, no more.
+-- pass_permit: `signal`, `grant_permits` and `hand_over` in one step, for the common case of a busy
+-- key: one job takes the place of one that ended. The permit passes on, and the semaphore stays
+-- unchanged. Returns that job. If anything else is to be done, it returns null, and has only locked
+-- the semaphore.
 create or replace function jobkit.pass_permit(
     p_worker bigint, p_n bigint, p_ended bigint, p_queues text[], p_room integer[]
 ) returns bigint[]

@@ -1,7 +1,7 @@
--- pause_key: no permit of a key is granted for so long. What runs goes on; jobs that hold a permit
--- and have not been claimed wait again. A pause that ends later stays as it is, unless that is
--- later than it would if it began now: the clock stepped back. It ends by itself (`due_at`). False
--- when no worker has announced the group.
+-- pause_key: grants no permit of a key for a time. Running jobs continue; unclaimed jobs that hold
+-- a permit wait again. A pause that ends later stays, unless it ends later than it would if it
+-- began now: then the clock stepped back. It ends automatically (`due_at`). Returns false if no
+-- worker has announced the group.
 create or replace function jobkit.pause_key(
     p_group text, p_key text, p_for interval, p_actor text default null, p_reason text default null
 ) returns boolean

@@ -1,4 +1,5 @@
--- pause_key_of: a running job pauses its own key. False when it has none.
+-- pause_key_of: pauses the key of a running job, on its own request. Returns false if it has no
+-- key.
 create or replace function jobkit.pause_key_of(p_job bigint, p_for interval) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

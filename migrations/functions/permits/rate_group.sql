@@ -1,6 +1,7 @@
--- rate_group: an operator's rate for every key of a group, whatever workers say: the time from one
--- slot to the next ('0': none), and how many may be taken at once after a rest; null gives it back
--- to them. A `sweep` follows. False when no worker has announced the group.
+-- rate_group: sets an operator's rate for every key of a group, which overrides what workers
+-- announce: the time from one slot to the next ('0': no rate), and the burst that may be taken at
+-- once after a rest; null removes it. A `sweep` must follow. Returns false if no worker has
+-- announced the group.
 create or replace function jobkit.rate_group(
     p_group text, p_rate interval, p_burst integer, p_actor text default null
 ) returns boolean

@@ -1,5 +1,5 @@
--- rate_key: the same for one key; null gives it back to its group. What it frees is granted at
--- once. False when no worker has announced the group.
+-- rate_key: the same as `rate_group`, for one key; null restores the rate of its group. What it
+-- frees is granted at once. Returns false if no worker has announced the group.
 create or replace function jobkit.rate_key(
     p_group text, p_key text, p_rate interval, p_burst integer, p_actor text default null
 ) returns boolean
@@ -17,8 +17,8 @@ begin
     perform jobkit.create_semaphores(array[p_group], array[p_key]);
     select s.override_rate into v_before from jobkit.semaphores s
     where s.concurrency_group = p_group and s.concurrency_key = p_key;
-    -- Crowded: `acquire` gives nothing at once then, and `grant_permits` looks at the clock. Nor
-    -- does one that had a rate so far lack a `tat`, which has the grant clear what is left of it.
+    -- Crowded makes `acquire` leave the key to `grant_permits`, which looks at the clock. A key
+    -- that had a rate has a `tat`: the grant clears what is left of it.
     update jobkit.semaphores s
     set override_rate = v_rate, override_burst = case when v_rate is not null then p_burst end,
         crowded = true, tat = coalesce(s.tat, clock_timestamp())

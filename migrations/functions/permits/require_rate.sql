@@ -1,5 +1,5 @@
--- require_rate: refuses what is no rate. Null is none given, '0' that there is to be none. Returns
--- it without days, which would not divide.
+-- require_rate: refuses an invalid rate. Null: none is given; '0': there is to be none. Returns it
+-- without days, which would not divide.
 create or replace function jobkit.require_rate(p_rate interval, p_burst integer) returns interval
 language plpgsql as $$
 begin

@@ -1,6 +1,6 @@
--- room: how many slots of a rate are free at an instant; null where there is no rate. This is GCRA,
--- the generic cell rate algorithm (ITU-T I.371): a slot is free while `tat`, which each slot taken
--- moves on by p_rate, is no further ahead than p_burst - 1 slots.
+-- room: how many slots of a rate are free at an instant; null without a rate. This is GCRA, the
+-- generic cell rate algorithm (ITU-T I.371): each slot taken moves `tat` on by p_rate, and a slot
+-- is free while `tat` is no further ahead than p_burst - 1 slots.
 create or replace function jobkit.room(
     p_rate interval, p_burst integer, p_tat timestamptz, p_paused_until timestamptz,
     p_at timestamptz

@@ -1,8 +1,8 @@
--- signal: takes back the permits of these jobs, and locks their semaphores. Returns how many there
--- were of each key, and none of the keys the caller names, for `grant_permits`, which has to
--- follow. With p_last none of these jobs asks for a permit again: a semaphore of which nothing is
--- left is forgotten at once, which is judged on the row as it is when the lock is had, and not
--- returned.
+-- signal: takes back the permits of these jobs and locks their semaphores.
+--   p_last  none of these jobs asks for a permit again: unused semaphores are deleted at once, and
+--           not returned. That is judged on the row as it is once locked
+-- Returns how many permits each key gave back, and 0 for the keys that the caller names.
+-- `grant_permits` must follow.
 create or replace function jobkit.signal(
     p_jobs bigint[], inout groups text[] default '{}', inout keys text[] default '{}',
     out freed integer[], p_last boolean default false

@@ -1,4 +1,4 @@
--- skip_dead: moves the beginning of the search for blocked executions up to the first there is.
+-- skip_dead: moves the start of the search for blocked executions to the first one that exists.
 create or replace function jobkit.skip_dead(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
 begin

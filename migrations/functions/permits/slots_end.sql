@@ -1,6 +1,6 @@
--- slots_end: the latest that the `tat` of a limiter's key can be by the rate that holds: behind a
--- burst, and the slots that are kept for jobs, or that somebody waits for where he asked (a minute
--- at most). A later one is of a slower rate, or of a clock that stepped back.
+-- slots_end: the latest plausible `tat` for a limiter's key at this rate: a burst after the last
+-- slot kept for a job, or after the longest wait for a slot (a minute). A later one comes from a
+-- slower rate, or from a clock that stepped back.
 create or replace function jobkit.slots_end(
     p_limiter text, p_key text, p_at timestamptz, p_every interval, p_burst integer
 ) returns timestamptz

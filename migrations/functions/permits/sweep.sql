@@ -1,11 +1,11 @@
--- The safety net under permits. After a start, a resume or a raised limit it gives out what became
--- free; at any other time it should find nothing, and what it finds is counted.
+-- The safety net under permits. After a start, a resume or a raised limit it grants what became
+-- free. At any other time it should find nothing, and what it finds is counted.
 
--- sweep: fills keys that have free permits and blocked jobs somebody serves, and creates what has
--- no semaphore. Looks at p_limit keys with blocked jobs after the given one, before any lock, and
--- fills 20 of them at most; the next page begins after (last_group, last_key), null when this was
--- the last one. Returns how many jobs became ready; 1,000 or more: perhaps not all there was to
--- give, the same page again.
+-- sweep: grants free permits to blocked jobs that a worker serves, and creates missing semaphores.
+-- It looks at p_limit keys with blocked jobs after the given one, before taking any lock, and fills
+-- at most 20 of them.
+-- Returns how many jobs became ready, and where the next page begins: after (last_group, last_key),
+-- null after the last page. With 1,000 or more jobs there may be more to grant: repeat the page.
 create or replace function jobkit.sweep(
     p_after_group text, p_after_key text, p_limit integer,
     out unblocked integer, out last_group text, out last_key text
@@ -60,7 +60,7 @@ begin
         (array_agg(e.key order by e.place desc))[1]
     into v_groups, v_keys, v_seen, last_group, last_key
     from seen e;
-    -- With so many starved keys the page ends at the last of them.
+    -- With that many starved keys, the page ends at the last of them.
     if cardinality(v_groups) = 20 then
         last_group := v_groups[20];
         last_key := v_keys[20];

@@ -1,8 +1,7 @@
--- sweep_begin: whether the next periodic sweep is due, for the one that asks first, and there is
--- anything that it might look at; and whether a start, a resume or a change of a limit since the
--- last one explains what it may find. One that began later than now did so before the clock stepped
--- back: the next is due, and whatever it finds is explained. Unique keys that have a follower are
--- looked at here.
+-- sweep_begin: `due` tells the first caller that a periodic sweep is due and has something to look
+-- at; `explained` tells whether a start, a resume or a changed limit since the last sweep explains
+-- what it may find. If the last sweep began later than now, the clock stepped back: the next is
+-- due, and everything it finds is explained. Also looks at unique keys that have a follower.
 create or replace function jobkit.sweep_begin(
     p_every interval, out due boolean, out explained boolean
 )
@@ -19,7 +18,7 @@ begin
     where clock_timestamp() not between s.began_at and s.began_at + p_every
     for update skip locked;
     due := found;
-    -- A start is noted a moment before its commit, and its own sweep follows a moment later.
+    -- A start is recorded a moment before its commit, and its own sweep follows a moment later.
     v_last := v_last - interval '10 s';
     explained := (v_last > clock_timestamp() - interval '10 s') is true
         or (v_resumed > v_last) is true

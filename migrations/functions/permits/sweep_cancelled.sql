@@ -1,5 +1,5 @@
--- sweep_cancelled: waiting jobs that were marked a while ago (or later than now, before the clock
--- stepped back); whoever marked them did not get round to taking them.
+-- sweep_cancelled: takes waiting jobs that were marked a while ago (or later than now, before the
+-- clock stepped back) and that the session which marked them did not take.
 create or replace function jobkit.sweep_cancelled(p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- sweep_note: adds to what was found and nothing explained.
+-- sweep_note: adds to the count of unexplained finds.
 create or replace function jobkit.sweep_note(p_found integer) returns void
 language sql
 set search_path = pg_catalog, pg_temp

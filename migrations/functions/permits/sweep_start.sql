@@ -1,6 +1,6 @@
--- sweep_start: before the sweep of a worker's start. Waits once for everybody who may have decided
--- without having seen that worker: what they leave behind is there for the sweep to find. While it
--- waits everybody waits behind it, so it gives up after p_patience milliseconds.
+-- sweep_start: precedes the sweep of a starting worker. Waits once for every session that may have
+-- decided without seeing that worker, so that the sweep finds what they leave behind. Others queue
+-- behind this wait, so it gives up after p_patience milliseconds.
 create or replace function jobkit.sweep_start(p_patience integer) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- sweep_unserved: permits of ready jobs that nobody serves any more go to others of their keys.
--- Of each queue it reads permit holders only.
+-- sweep_unserved: passes permits of ready jobs that no worker serves any more to other jobs of
+-- their keys. It reads only the permit holders of each queue.
 create or replace function jobkit.sweep_unserved(p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,11 +1,12 @@
--- take_slot: a slot of a limiter for a running job, dated ahead where none is free.
---   p_limiter, p_key    the limiter, and the key
---   p_job               the job, which has one slot and asks twice
---   p_most              how long it waits (a minute at most); a slot further away is kept for it,
---                       until it asks again. Null: it takes a slot that is free now, or none
--- Returns `wait`, until the slot comes, and `taken`. No row: no worker has announced the limiter.
--- The lock of the key is held for this call alone. How slots, pauses and clocks that step back are
--- dealt with, and why: docs/decisions/0018-rates.md (Limiters).
+-- take_slot: takes a slot of a limiter for a running job; if none is free, one in the future.
+--   p_limiter, p_key  the limiter, and the key
+--   p_job             the job; it has one slot, and may ask twice
+--   p_most            how long it will wait (a minute at most); a slot further away is kept for it
+--                     until it asks again. Null: it takes a slot that is free now, or none
+-- Returns `wait`, the time until the slot, and `taken`. No row: no worker has announced the
+-- limiter.
+-- Locks the key for this call only. How slots, pauses and clocks that step back are handled, and
+-- why: docs/decisions/0018-rates.md (Limiters).
 create or replace function jobkit.take_slot(
     p_limiter text, p_key text, p_job bigint, p_most interval
 ) returns table (wait interval, taken boolean)
@@ -64,7 +65,7 @@ begin
             set slot_at = excluded.slot_at, every = excluded.every, kept_at = excluded.kept_at
             where k.slot_at <> excluded.slot_at;
     end if;
-    -- Somebody forgets the key when its slots are free again (`pace`), and needs no hint for it.
+    -- The key is deleted when its slots are free again (`pace`), which needs no hint.
     insert into jobkit.due_keys values (p_limiter, p_key, v_at + v_key.every * v_key.burst)
     on conflict do nothing;
     return next;

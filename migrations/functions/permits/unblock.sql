@@ -1,5 +1,5 @@
--- unblock: makes these jobs, which `grant_permits` just gave permits, ready ahead of the backlog.
--- Returns the first of each queue and priority.
+-- unblock: makes jobs that `grant_permits` just gave permits ready, ahead of the backlog. Returns
+-- the first job of each queue and priority.
 create or replace function jobkit.unblock(p_jobs bigint[])
 returns table (queue text, priority smallint, job_id bigint)
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- announce_bounds: how many jobs may wait in these queues, as a binary says; the last start of a
--- worker wins, and nothing is locked where nothing changes. What an operator says goes before it.
+-- announce_bounds: records how many jobs may wait in these queues, as a binary says; the last start
+-- of a worker wins. Locks nothing if nothing changes. An operator's bound takes precedence.
 create or replace function jobkit.announce_bounds(p_queues text[], p_most integer[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp

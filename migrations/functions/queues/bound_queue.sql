@@ -1,5 +1,5 @@
--- bound_queue: at most p_most jobs may wait in this queue, whatever binaries say; null takes the
--- bound away, theirs as well until one of them starts again. Returns the bound before.
+-- bound_queue: lets at most p_most jobs wait in this queue, whatever binaries announce. Null
+-- removes the bound, including theirs until one of them starts again. Returns the bound before.
 create or replace function jobkit.bound_queue(
     p_queue text, p_most integer, p_actor text default null
 ) returns integer

@@ -1,8 +1,9 @@
--- look_at_bounds: counts what waits in the queues that have a bound, and says which are full: those
--- that have reached it, until a tenth of it is free again. Each is looked at once a second, by
--- whichever worker comes first, or less often where that would take more than a twentieth of the
--- time; and at once where the last look was later than now, before the clock stepped back.
--- p_queue: this one, now. Returns how many were looked at.
+-- look_at_bounds: counts the waiting jobs of queues with a bound, and records which queues are
+-- full: from reaching the bound until a tenth of it is free again.
+--   p_queue  look at this queue, now
+-- Returns how many queues it looked at. Whichever worker comes first looks at each queue once a
+-- second, or less often if that would take more than a twentieth of the time. It looks at once if
+-- the last look is in the future, since the clock stepped back.
 create or replace function jobkit.look_at_bounds(p_queue text default null) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

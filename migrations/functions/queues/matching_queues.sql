@@ -1,6 +1,6 @@
--- matching_queues: queues that have ready jobs and whose names begin with one of these and come
--- after p_after, p_most of each. Steps along the primary key of `ready` as `ready_queues` does, so
--- it reads one row for each queue, not the backlog.
+-- matching_queues: queues with ready jobs whose names begin with one of these prefixes and come
+-- after p_after, at most p_most of each. Steps along the primary key of `ready`, as `ready_queues`
+-- does: it reads one row for each queue, not the backlog.
 create or replace function jobkit.matching_queues(
     p_prefixes text[], p_after text, p_most integer
 ) returns table (queue text)

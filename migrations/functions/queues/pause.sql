@@ -1,8 +1,7 @@
--- pause: no claim takes a job of this queue that commits after this does, and no permit waits in
--- it.
--- Claims in flight are waited for, and hold up this call no longer than two seconds; what runs goes
--- on running. Paused once more, a queue keeps its time and takes the new reason. Returns whether it
--- was not paused before.
+-- pause: from its commit on, no claim takes a job of this queue, and no waiting job in it holds a
+-- permit. Running jobs continue. If the queue is paused already, the time stays and the reason is
+-- replaced. Returns whether it was not paused before.
+-- Waits for claims in flight, for at most two seconds.
 create or replace function jobkit.pause(
     p_queue text, p_actor text default null, p_reason text default null
 ) returns boolean

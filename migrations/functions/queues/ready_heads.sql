@@ -1,6 +1,6 @@
--- ready_heads: of the first p_queues queues with ready jobs that are not paused the first p_jobs of
--- each lane, by the primary keys of `ready` and `jobs`, and since when each is due; one with a
--- permit since it has that.
+-- ready_heads: the first p_jobs of each lane, of the first p_queues queues with ready jobs that are
+-- not paused, and since when each job is due; with a permit, since it got that. Reads by the
+-- primary keys of `ready` and `jobs`.
 create or replace function jobkit.ready_heads(p_queues integer, p_jobs integer)
 returns table (queue text, kind text, due timestamptz)
 language sql stable as $$

@@ -1,5 +1,5 @@
--- ready_queues: queues that have ready jobs, by name, p_most of them (null: all). Steps along the
--- primary key of `ready`, so it reads one row for each, not the backlog.
+-- ready_queues: queues with ready jobs, by name, at most p_most (null: all). Steps along the
+-- primary key of `ready`: it reads one row for each queue, not the backlog.
 create or replace function jobkit.ready_queues(p_most integer default null)
 returns table (queue text)
 language sql stable as $$

@@ -1,8 +1,7 @@
--- require_room: refuses an enqueue to a queue that has a bound and is full, by the last look of a
--- worker. Where none has looked for five seconds, or one has later than now (the clock stepped
--- back), it counts the ready jobs itself; not in a
--- serializable transaction, of which each count would be a conflict with the next producer. It
--- locks nothing. Runs as the owner, since who may only enqueue reads no job.
+-- require_room: refuses an enqueue to a queue that is full, according to the last look of a worker.
+-- If that is older than five seconds or in the future (the clock stepped back), it counts the ready
+-- jobs itself; but not in a serializable transaction, where each count would conflict with the next
+-- producer. Locks nothing. Runs as the owner, since producers may not read jobs.
 create or replace function jobkit.require_room(p_queue text) returns boolean
 language plpgsql
 security definer
@@ -33,5 +32,5 @@ begin
     return true;
 end
 $$;
--- Whoever has no more than USAGE of the schema learns nothing of its queues.
+-- Roles with only USAGE of the schema learn nothing about its queues.
 revoke all on function jobkit.require_room from public;

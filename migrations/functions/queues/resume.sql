@@ -1,5 +1,5 @@
--- resume: the queue is served again. Blocked jobs of it whose key has permits left are looked after
--- by the `sweep` that follows. Returns whether it was paused.
+-- resume: serves the queue again. A `sweep` must follow, for its blocked jobs whose key has free
+-- permits. Returns whether it was paused.
 create or replace function jobkit.resume(p_queue text, p_actor text default null) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

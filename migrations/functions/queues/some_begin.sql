@@ -1,5 +1,5 @@
--- some_begin: whether one of these names begins as one of these prefixes says. Not in SQL: that
--- would be a part of each plan that may ask.
+-- some_begin: whether one of these names begins with one of these prefixes. Not in SQL: it would be
+-- part of every plan that may call it.
 create or replace function jobkit.some_begin(p_names text[], p_prefixes text[]) returns boolean
 language plpgsql immutable as $$
 begin

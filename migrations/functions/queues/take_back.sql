@@ -1,6 +1,6 @@
--- take_back: ready jobs that hold a permit nobody would give them now (their key is paused, or
--- nobody serves them) wait for one again, and the
--- next gets theirs. Returns how many there were.
+-- take_back: makes ready jobs wait for a permit again if they hold one that would not be granted
+-- now: their key is paused, or no worker serves them. Their permits pass to the next jobs. Returns
+-- how many there were.
 create or replace function jobkit.take_back(p_jobs bigint[]) returns integer
 language plpgsql as $$
 declare

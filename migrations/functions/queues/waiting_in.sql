@@ -1,5 +1,4 @@
--- waiting_in: how many jobs wait in a queue, ready or (p_blocked) for a permit; no more than p_most
--- are counted.
+-- waiting_in: how many jobs wait in a queue, ready or (p_blocked) blocked; counts up to p_most.
 create or replace function jobkit.waiting_in(p_queue text, p_most integer, p_blocked boolean)
 returns integer
 language sql stable as $$

@@ -1,7 +1,8 @@
--- checkpoint: keeps where a running job is, for its next attempt. Returns false, having written
--- nothing, where the claim does not hold the job any more: another attempt may be further by now.
--- The claim's row is locked, so that no outcome and no reaper comes between the look and the
--- commit. The job's is not: nobody who ends it waits for us once the claim is free.
+-- checkpoint: stores how far a running job has come, for its next attempt. If the claim no longer
+-- holds the job, it writes nothing and returns false: another attempt may be further already.
+-- Locks the row of the claim, so that no outcome and no reaper gets between the check and the
+-- commit. The job's row is not locked: once the claim is free, nobody who ends the job waits for
+-- us.
 create or replace function jobkit.checkpoint(
     p_worker bigint, p_n bigint, p_job bigint, p_attempt integer, p_value text
 ) returns boolean

@@ -1,7 +1,7 @@
--- prune_checkpoints: removes the checkpoints of jobs that have ended, p_limit at most: those that
--- no worker did (`report`). Returns how many. A job that is gone has no claim any more, and without
--- one there is no further checkpoint. Whatever the statistics say, jobs are looked up one by one
--- and never read as a whole.
+-- prune_checkpoints: removes up to p_limit checkpoints of ended jobs that no worker removed
+-- (`report`). Returns how many. A job that is gone has no claim, and without one there is no
+-- further checkpoint. Jobs are looked up one by one, whatever the statistics say; the table is
+-- never read as a whole.
 create or replace function jobkit.prune_checkpoints(p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

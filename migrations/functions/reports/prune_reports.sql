@@ -1,5 +1,5 @@
--- prune_reports: removes what attempts said that began longer ago than p_keep, p_limit rows at
--- most. Returns how many.
+-- prune_reports: removes reports of attempts that began longer ago than p_keep, at most p_limit
+-- rows. Returns how many.
 create or replace function jobkit.prune_reports(p_keep interval, p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

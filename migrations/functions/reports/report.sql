@@ -1,8 +1,9 @@
--- report: writes what attempts of a worker say of themselves. p_over: jobs that have ended and had
--- a checkpoint; p_unkept: jobs that have ended, are not kept, and had reports.
--- An attempt may be run twice under one number, if it was given back: the run that began last
--- stands, whichever is written last. Rows in order, so that two workers do not deadlock. As with
--- `measure` nobody waits for a disk, and not for long for a lock.
+-- report: writes what attempts of a worker report.
+--   p_over    jobs that have ended and had a checkpoint
+--   p_unkept  jobs that have ended, are not kept, and had reports
+-- An attempt may run twice under one number, if it was given back: the run that began last counts,
+-- whichever is written last. Rows are in order, so that two workers do not deadlock. As with
+-- `measure`, nobody waits for the disk, or for long for a lock.
 create or replace function jobkit.report(
     p_worker bigint, p_reports jsonb, p_over bigint[] default '{}', p_unkept bigint[] default '{}'
 ) returns void

@@ -1,5 +1,4 @@
--- reports_of: what the last attempts of a job said of themselves, the newest first; times in
--- microseconds.
+-- reports_of: the reports of the last attempts of a job, the newest first; times in microseconds.
 create or replace function jobkit.reports_of(p_job bigint) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp

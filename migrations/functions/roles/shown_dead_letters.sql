@@ -1,4 +1,4 @@
--- shown_dead_letters: what dead letters were to do, as this role may see it.
+-- shown_dead_letters: dead letters, as this role may see them.
 create or replace view jobkit.shown_dead_letters as
     select d.id, jobkit.shown_args(d.args) as args, jobkit.shown_metadata(d.metadata) as metadata
     from jobkit.dead_letters d;

@@ -1,4 +1,4 @@
--- shown_finished: ended jobs as this role may see them.
+-- shown_finished: ended jobs, as this role may see them.
 create or replace view jobkit.shown_finished as
     select f.job_id, f.expires_at, f.outcome, f.kind, f.queue, f.tags, f.worker_id,
         f.concurrency_group, f.concurrency_key, f.reason, f.errors,

@@ -1,4 +1,4 @@
--- shown_schedules: what schedules enqueue, as this role may see it.
+-- shown_schedules: schedules and what they enqueue, as this role may see it.
 create or replace view jobkit.shown_schedules as
     select s.name, jobkit.shown_args(s.args) as args, jobkit.shown_metadata(s.metadata) as metadata
     from jobkit.schedules s;

@@ -1,6 +1,6 @@
--- create_schedule: a schedule of an operator's, as a JSON object with the columns of `schedules`
--- (the payload apart). It takes its job's policy from what a binary announced of the kind, where it
--- says nothing. Returns whether there was none of this name; one that was deleted does not count.
+-- create_schedule: creates an operator's schedule from a JSON object with the columns of
+-- `schedules`, except the payload. Settings of its jobs that it omits come from what a binary
+-- announced for the kind. Returns whether the name was free; a deleted schedule does not count.
 create or replace function jobkit.create_schedule(p_schedule jsonb, p_args text, p_actor text)
 returns boolean
 language plpgsql

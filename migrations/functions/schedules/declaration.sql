@@ -1,5 +1,6 @@
--- declaration: the number of what a binary says of its schedules, by a digest of it. What was said
--- for the first time later has a larger one, whichever process says it again.
+-- declaration: the number of a binary's declaration of schedules, found by its digest. A
+-- declaration that was made later for the first time has a higher number, whichever process repeats
+-- it.
 create or replace function jobkit.declaration(p_digest text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,11 +1,11 @@
--- declare_schedules: what the code of a binary says of its schedules, as an array of JSON objects
--- with the columns of `schedules` (the intervals as such), and in `next_at` the first instant of
--- its `times`. What an operator changed stays as it is, and what he deleted stays deleted; a
--- schedule that is not named here is not touched: another binary may declare it. Nor is one that a
--- newer declaration than p_declaration is of, while a worker lives that made it.
--- In the order of the names, so that two binaries that start at once take turns. Returns the
--- schedules of which other times were declared: those that were, those of p_schedules, and whether
--- the former stay.
+-- declare_schedules: stores the schedules that a binary declares in code, as an array of JSON
+-- objects with the columns of `schedules` (intervals as such), and in `next_at` the first instant
+-- of `times`.
+-- An operator's changes stay, and so do deletions. Schedules not named here are not touched:
+-- another binary may declare them. Nor are schedules of a declaration newer than p_declaration,
+-- while a worker that made it lives.
+-- Schedules are locked by name, so that two binaries that start at once take turns. Returns those
+-- with changed times: the declared times, those of p_schedules, and whether the former stay.
 create or replace function jobkit.declare_schedules(
     p_schedules jsonb, p_args text[], p_declaration bigint default null
 ) returns table (schedule text, declared text, says text, stays boolean)
@@ -24,7 +24,7 @@ begin
         order by r.name
     loop
         perform jobkit.require_schedule(v_new.whole, v_new.payload);
-        -- Whoever fires passes over a locked row.
+        -- A session that fires skips a locked row.
         select * into v_old from jobkit.schedules s where s.name = v_new.name for update;
         stays := coalesce(p_declaration < v_old.declaration, false) and exists (
             select from jobkit.workers w
@@ -36,7 +36,7 @@ begin
         then
             select v_new.name, v_old.times, v_new.times into schedule, declared, says;
             return next;
-            -- What is due by times that change is missed.
+            -- What is due by the old times is missed.
             perform jobkit.miss_due(v_new.name, v_new.next_at) where not stays;
         end if;
         continue when stays;
@@ -50,7 +50,7 @@ begin
             v_new.concurrency_key, v_new.dead_letter_key, v_new.payload::json, v_new.tags,
             v_new.metadata, clock_timestamp(), p_declaration)
         on conflict (name) do update set
-            -- Another binary, or other rules of time zones, may have computed a later one.
+            -- Another binary, or other time zone rules, may have computed a later one.
             next_at = case when 'times' = any (s.edited) then s.next_at
                 when s.times = v_new.times then least(s.next_at, v_new.next_at)
                 else v_new.next_at end,

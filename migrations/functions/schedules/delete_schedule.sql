@@ -1,5 +1,5 @@
--- delete_schedule: it fires no more, what is due is missed; its jobs and its history stay. Of one
--- that code declares the row stays, too, so that the next start of a worker does not bring it back.
+-- delete_schedule: deletes a schedule. What is due is missed; its jobs and its history stay. If
+-- code declares it, its row stays, too, so that the next start of a worker does not restore it.
 -- Returns whether there was one.
 create or replace function jobkit.delete_schedule(p_name text, p_actor text) returns boolean
 language plpgsql

@@ -1,9 +1,10 @@
--- edit_schedule: changes of a schedule what the JSON object names: times (with next_at, computed
--- for them), catch_up (with its max and window), overlap, jitter, queue, priority, concurrency_key;
--- and the payload, where p_args is not null. From then on code leaves these fields alone. Whatever
--- the new times are, no instant that was decided comes again. Where the times change and an instant
--- is due by the old ones, that must be decided first, by `fire`: nothing happens, and the answer is
--- null; with p_missing it is recorded as missed. Else returns whether there is such a schedule.
+-- edit_schedule: changes the fields of a schedule that the JSON object names: times (with next_at,
+-- computed from them), catch_up (with its max and window), overlap, jitter, queue, priority,
+-- concurrency_key; and the payload, if p_args is not null. From then on code leaves these fields
+-- alone. No instant that was decided is repeated, whatever the new times are.
+--   p_missing  if the times change and an instant is due by the old ones, record it as missed;
+--              otherwise nothing happens and null is returned: `fire` must decide it first
+-- Returns whether the schedule exists.
 create or replace function jobkit.edit_schedule(
     p_name text, p_changes jsonb, p_args text, p_actor text, p_missing boolean default true
 ) returns boolean

@@ -1,6 +1,6 @@
--- enqueue_scheduled: a job of each of these schedules, for the instant beside it, which the job's
--- metadata say (where they are an object). The caller holds the schedules. A queue that is full
--- takes them all the same. Returns the jobs, in the order given.
+-- enqueue_scheduled: enqueues a job for each of these schedules and its instant, which is added to
+-- the job's metadata if these are an object. The caller holds the schedules. A full queue accepts
+-- these jobs, too. Returns the jobs in the order given.
 create or replace function jobkit.enqueue_scheduled(p_schedules text[], p_instants timestamptz[])
 returns bigint[]
 language plpgsql as $$

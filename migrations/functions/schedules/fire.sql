@@ -1,13 +1,13 @@
 -- fire: decides instants of schedules that are due: enqueues their jobs, or records why not.
---   p_names             the schedules
---   p_seen, p_times     `next_at` and `times` of each, as the caller decided by them
---   p_next              the new `next_at` of each
---   p_of, p_instants    the instants, each of the schedule named
---   p_skipped           why no job is enqueued; null: one is
---   p_since             the first instant that a skipped one stands for, if there are several
+--   p_names           the schedules
+--   p_seen, p_times   `next_at` and `times` of each, on which the caller's decision is based
+--   p_next            the new `next_at` of each
+--   p_of, p_instants  the instants, and the schedule of each
+--   p_skipped         why no job is enqueued; null: one is
+--   p_since           the first instant that a skipped one stands for, if there are several
 -- Returns how many instants were fired, and how many skipped. Leaves out schedules that are locked,
--- have moved on, or are not due by this server's clock.
--- Why no instant is fired twice, whatever two callers think: docs/decisions/0015-schedules.md.
+-- have moved on, or are not due by this server's clock. Why no instant is fired twice, even by two
+-- callers at once: docs/decisions/0015-schedules.md.
 create or replace function jobkit.fire(
     p_names text[], p_seen timestamptz[], p_next timestamptz[],
     p_of text[], p_instants timestamptz[], p_skipped text[], p_since timestamptz[],
@@ -16,7 +16,7 @@ create or replace function jobkit.fire(
 language plpgsql
 set search_path = pg_catalog, pg_temp
 set jit = off
--- A plan for arrays of any length takes them to be short, and is quadratic in what is due.
+-- A plan for arrays of unknown length expects short ones, and is quadratic in what is due.
 set plan_cache_mode = force_custom_plan
 as $$
 declare

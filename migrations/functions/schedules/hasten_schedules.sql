@@ -1,8 +1,8 @@
--- hasten_schedules: schedules whose next instant is later than their times say. Another binary or
--- other rules of time zones have computed it, or the clock was ahead.
---   p_names, p_seen, p_times  schedules, and the `next_at` and the times that the caller has seen
---   p_next  the first instant after now
--- What has moved on, or is in somebody's hand, is left out. Returns the names of the others.
+-- hasten_schedules: moves schedules forward whose next instant is later than their times say:
+-- another binary or other time zone rules computed it, or the clock was ahead.
+--   p_names, p_seen, p_times  schedules, with the `next_at` and times that the caller has seen
+--   p_next                    the first instant after now
+-- Skips schedules that have moved on or are locked. Returns the names of the others.
 create or replace function jobkit.hasten_schedules(
     p_names text[], p_seen timestamptz[], p_times text[], p_next timestamptz[]
 ) returns setof text

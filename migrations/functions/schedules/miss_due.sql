@@ -1,6 +1,6 @@
--- miss_due: records what is due of a schedule and nobody will decide any more: all of it as one
--- row, since nobody here can read its times. The caller holds the schedule.
---   p_until  the first instant of its new times, which is still to be decided; null: there is none
+-- miss_due: records the due instants of a schedule that will not be decided any more; as one row,
+-- since its times cannot be read here. The caller holds the schedule.
+--   p_until  the first instant of its new times, which is still to be decided; null: none
 create or replace function jobkit.miss_due(p_schedule text, p_until timestamptz) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -16,7 +16,7 @@ begin
     where s.name = p_schedule and s.removed_at is null and s.next_at <= clock_timestamp()
         and s.next_at is distinct from p_until
     on conflict do nothing;
-    -- Where the clock was ahead, this says how far.
+    -- If the clock was ahead, this says how far.
     update jobkit.schedules s set last_at = greatest(s.last_at, v_last)
     where s.name = p_schedule and s.removed_at is null and s.next_at <= v_last;
 end

@@ -1,5 +1,6 @@
--- pause_schedule: from now on its instants are recorded, not fired. Paused once more, it keeps its
--- time and takes the new reason. Returns whether it was not paused before; null: there is none.
+-- pause_schedule: from now on its instants are recorded, not fired. If it is paused already, the
+-- time stays and the reason is replaced. Returns whether it was not paused before; null: no such
+-- schedule.
 create or replace function jobkit.pause_schedule(p_name text, p_actor text, p_reason text)
 returns boolean
 language plpgsql

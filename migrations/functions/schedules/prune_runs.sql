@@ -1,6 +1,6 @@
--- prune_runs: removes what schedules did longer ago than p_keep, p_limit rows at most. Returns how
--- many. (What was fired is never fired again all the same: `last_at` says so.) What an operator
--- deleted stays as a row that says so: a binary may declare it when it next starts.
+-- prune_runs: removes runs of schedules older than p_keep, at most p_limit rows. Returns how many.
+-- (`last_at` still prevents that an instant is fired again.) The row of a schedule that an operator
+-- deleted stays: a binary may declare it when it next starts.
 create or replace function jobkit.prune_runs(p_keep interval, p_limit integer) returns integer
 language sql
 set search_path = pg_catalog, pg_temp

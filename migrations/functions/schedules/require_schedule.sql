@@ -1,4 +1,4 @@
--- require_schedule: refuses a schedule whose jobs no claim would find or no worker run.
+-- require_schedule: refuses a schedule whose jobs no claim would find or no worker could run.
 create or replace function jobkit.require_schedule(p_schedule jobkit.schedules, p_args text)
 returns void
 language plpgsql

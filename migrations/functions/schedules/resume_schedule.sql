@@ -1,6 +1,6 @@
--- resume_schedule: its instants are fired again. Those that the pause had and nobody decided yet
--- must be decided first, by `fire`: while one is due that the caller has not seen, nothing happens
--- and the answer is `due`. Else it is `resumed`, or `not paused`; null: there is none.
+-- resume_schedule: fires the instants of a schedule again. Undecided instants of the pause must be
+-- decided first, by `fire`: while one is due that the caller has not seen, nothing happens and it
+-- returns `due`. Otherwise it returns `resumed` or `not paused`; null: no such schedule.
 create or replace function jobkit.resume_schedule(p_name text, p_actor text) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
--- undecide: where the clock has stepped back behind the last instant of one of these schedules,
--- what was skipped from its next instant on has not come yet, and is decided when it does. A row
--- that stands for many ends before that instant then. What was fired stays so. The caller holds the
+-- undecide: called when the clock may have stepped back behind the last instant of a schedule. What
+-- was skipped from its next instant on is undecided again, until its time comes. A row that stands
+-- for several instants is cut before that instant. Fired instants stay fired. The caller holds the
 -- schedules.
 create or replace function jobkit.undecide(p_schedules text[]) returns void
 language plpgsql

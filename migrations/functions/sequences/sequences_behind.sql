@@ -1,6 +1,6 @@
--- sequences_behind: those of our sequences, whatever they are by the catalogue, that will give out
--- ids that are taken: a copy by logical replication has rows and no sequences. `taken` is the
--- greatest id that is there, `behind` how many it is ahead. Ids of jobs live on in the history.
+-- sequences_behind: our sequences, found in the catalogue, that would give out ids already taken: a
+-- copy by logical replication has rows, but not the state of sequences. `taken` is the greatest
+-- existing id, `behind` how far the sequence lags. Ids of jobs live on in the history.
 create or replace function jobkit.sequences_behind()
 returns table (name text, taken bigint, behind bigint)
 language plpgsql stable

@@ -1,5 +1,6 @@
--- set_sequences: has every sequence that is behind go on after the ids that are taken. Returns
--- those. For the owner and operators, in a copy before it takes over, or once the doctor asks.
+-- set_sequences: moves every sequence that is behind past the ids that are taken. Returns these
+-- sequences. For the owner and operators: in a copy before it takes over, or if the doctor asks for
+-- it.
 create or replace function jobkit.set_sequences() returns setof text
 language plpgsql
 security definer

@@ -1,7 +1,7 @@
--- set_aside: of the ready jobs that a claim would take first, as many as it has slots and as what
--- is paused or limited leaves it, those that cannot be claimed, although the server is well: each
--- leaves `ready`, with its permit, until it is tried again. Returns them. What it reads of a job is
--- what a claim answers, and what it writes and takes back is what a claim writes (`try_claim`).
+-- set_aside: finds the jobs that cannot be claimed although the server is well, among those that a
+-- claim would take first, within its slots, pauses and limits. Each leaves `ready` and gives up its
+-- permit until it is tried again. Returns them.
+-- It reads of a job what a claim returns, and writes and undoes what a claim writes (`try_claim`).
 create or replace function jobkit.set_aside(
     p_worker bigint, p_kinds text[], p_queues text[], p_slots integer[]
 ) returns table (job_id bigint, error text)
@@ -13,7 +13,7 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-    v_picked tid[];                              -- where something is paused or limited
+    v_picked tid[];                              -- if something is paused or limited
     v_ready record;
     v_read boolean;
     v_at tid[] := '{}';
@@ -48,7 +48,7 @@ begin
             v_read := true;
             perform jobkit.try_claim(p_worker, v_ready.id, v_ready.at, p_queues, p_kinds);
         exception when others then
-            -- It could be claimed; or somebody is in the way; or the server refuses all alike.
+            -- It could be claimed, or a lock is in the way, or the server refuses all jobs alike.
             continue when v_read and (sqlstate = 'JKTRY'
                 or left(sqlstate, 2) in ('25', '40', '42', '53', '55', '57'));
             v_at := v_at || v_ready.at;
@@ -67,7 +67,7 @@ begin
             where j.id = v_stuck.id
             returning j.attempt > 0 into v_retrying;
         exception when others then
-            -- Its page is damaged: it is scheduled at another time than it says itself.
+            -- Its page is damaged: it is scheduled for a time that differs from its run_at.
             v_retrying := false;
         end;
         perform jobkit.make_scheduled(v_stuck.id, v_stuck.retry_at, coalesce(v_retrying, false));

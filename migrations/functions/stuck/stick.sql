@@ -1,9 +1,9 @@
--- Jobs that are stuck: some transition fails with them, and the server is to blame, not they. They
--- are never dropped and never charged for it: whoever met one does the others, notes it here, and
--- tries it again after a while. `promote` forgets those that nobody has met again.
+-- Stuck jobs: a transition fails with them because of the server, not the job. They are never
+-- dropped and never charged for it. A worker that meets one does the others, records it here, and
+-- tries it again later. `promote` removes records of jobs that nobody has met again.
 
--- stick: notes that p_transition failed with these jobs. They are to be left alone for 10 seconds,
--- twice as long after each further failure, and 5 minutes at most; returns how long.
+-- stick: records that p_transition failed with these jobs. They are left alone for 10 seconds, and
+-- twice as long after each further failure, up to 5 minutes; returns how long.
 create or replace function jobkit.stick(
     p_transition text, p_jobs bigint[], p_errors text[], p_worker bigint
 ) returns table (job_id bigint, wait interval)

@@ -1,6 +1,6 @@
--- stuck: the jobs to be passed over for now (`stick`), for five minutes at most: what is further
--- ahead is of a clock that stepped back. One that some worker could not open
--- is no such job: it waits for its time like any other.
+-- stuck: the jobs to skip for now (`stick`), for five minutes at most: a time further ahead means
+-- that the clock stepped back. A job that some worker could not open is not among them: it waits
+-- for its time as usual.
 create or replace function jobkit.stuck() returns bigint[]
 language sql
 set search_path = pg_catalog, pg_temp

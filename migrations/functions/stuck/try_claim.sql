@@ -1,5 +1,5 @@
--- try_claim: writes what a claim of this ready job (at p_at) writes, and fails with JKTRY, so that
--- all of it is taken back; with another error where the claim would.
+-- try_claim: writes what a claim of this ready job (at p_at) writes, then fails with JKTRY, so that
+-- everything is undone; or with the error that the claim would raise.
 create or replace function jobkit.try_claim(
     p_worker bigint, p_job bigint, p_at tid, p_queues text[], p_kinds text[]
 ) returns void

@@ -1,5 +1,5 @@
--- unclaim: takes jobs out of a claim whose row the caller holds: those of p_jobs, or all when that
--- is null; but none that is stuck. Returns them.
+-- unclaim: removes jobs from a claim whose row the caller holds: p_jobs, or all if that is null,
+-- except stuck ones. Returns them.
 create or replace function jobkit.unclaim(p_claim jobkit.claims, p_jobs bigint[]) returns bigint[]
 language plpgsql as $$
 declare

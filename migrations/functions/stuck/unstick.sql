@@ -1,4 +1,4 @@
--- unstick: these went through.
+-- unstick: removes the records of stuck jobs that went through.
 create or replace function jobkit.unstick(p_jobs bigint[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,8 +1,8 @@
--- announce_subscriptions: what a binary says of the topics of its kinds: one row for each kind and
--- alias, p_aliases null where there is none. It takes no other subscription back. But a kind that
--- got another name takes over that of the old name, and gives it back where a binary from before
--- announces it, so that no event is ever two jobs of one subscriber. The lock is against two who do
--- so at once; a publish reads, and waits for neither.
+-- announce_subscriptions: records the topics that a binary announces for its kinds: one row for
+-- each kind and alias, with p_aliases null if there is none. Other subscriptions stay. But a
+-- renamed kind takes over those of its old name, and gives them back if an older binary announces
+-- them, so that one event never makes two jobs for one subscriber.
+-- Locks the table against others that do the same; a publish only reads, and waits for nobody.
 create or replace function jobkit.announce_subscriptions(
     p_topics text[], p_kinds text[], p_aliases text[]
 ) returns void

@@ -1,8 +1,8 @@
--- fan_out: a job for each kind that subscribes to a topic, all with this payload, and with what the
--- kind announced. It reads and inserts, at whatever isolation level, and waits for nobody. A queue
--- that is full takes its job all the same: who publishes knows nothing of it. Returns the jobs with
--- their kinds. p_version of the payload, null = 1; the terms say the topic.
--- It runs as the owner, for whoever may enqueue and nothing else.
+-- fan_out: enqueues a job for each kind that subscribes to a topic, with this payload and with what
+-- the kind announced. A full queue accepts its job, too: publishers do not know about queues.
+--   p_version  the version of the payload; null: 1
+-- Returns the jobs with their kinds; their terms name the topic. It only reads and inserts, at any
+-- isolation level, and waits for nobody. Runs as the owner, for roles that may only enqueue.
 create or replace function jobkit.fan_out(
     p_topic text, p_args text, p_version smallint, p_metadata jsonb,
     p_terms jsonb default null
@@ -30,7 +30,7 @@ begin
     if v_to.jobs = 0 then
         return;
     end if;
-    -- One that subscribes encrypts nothing; but it may have done so, or be about to.
+    -- A kind that subscribes encrypts nothing; but it may have done so, or be about to.
     perform jobkit.require_sealed(s.kind, p_args::jsonb) from unnest(v_to.sealed) as s (kind);
     v_jobs := array(select e.id from jobkit.insert_jobs(
         jobkit.new_jobs(p_kind => v_to.kind, p_queue => v_to.queue, p_priority => v_to.priority,

@@ -1,6 +1,8 @@
--- publish: for triggers and other languages: a job for each kind that subscribes to a topic, in the
--- transaction of the caller; none where nobody does. p_version is that of the payload. Returns the
--- jobs. What users may rely on is in docs/sql.md. It runs as the owner, for whoever may enqueue.
+-- publish: enqueues a job for each kind that subscribes to a topic, in the caller's transaction;
+-- none if nobody subscribes. For triggers and other languages.
+--   p_version  the version of the payload
+-- Returns the jobs. Runs as the owner, for roles that may enqueue. What users may rely on:
+-- docs/sql.md.
 --   select jobkit.publish('order.paid', '{"order": 7}');
 create or replace function jobkit.publish(
     p_topic text, p_args jsonb default '{}', p_version integer default null,

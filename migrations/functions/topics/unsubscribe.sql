@@ -1,6 +1,6 @@
 -- unsubscribe: a kind gets no more jobs of a topic, unless a binary announces it again. Its jobs
--- and its dead letters stay. False when it had not subscribed. Whoever publishes waits for nothing
--- here, and reads the subscription until this commits.
+-- and dead letters stay. Returns false if it had not subscribed. Publishers wait for nothing here,
+-- and read the subscription until this commits.
 create or replace function jobkit.unsubscribe(p_topic text, p_kind text, p_actor text)
 returns boolean
 language plpgsql

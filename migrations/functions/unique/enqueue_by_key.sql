@@ -1,8 +1,9 @@
--- enqueue_by_key: the work of `enqueue_unique`: the ids, and what became of the jobs.
---   p_how  free: all keys are taken by one statement, which fails with 23505 where one is not free;
---          look: … all that are free, and the duplicates come behind. Of those it waits for nobody,
---          since it has keys that come later in the order by then: it fails with 23505 where it
---          would have to, as it does where somebody was faster. each: key by key
+-- enqueue_by_key: does the work of `enqueue_unique`. Returns ids and answers.
+--   p_how  free: takes all keys in one statement, and fails with 23505 if any is taken
+--          look: takes all free keys in one statement, then handles the duplicates. By then it
+--          holds keys that come later in the order, so it waits for nobody: if it would have to, or
+--          if another session is faster, it fails with 23505
+--          each: takes one key after the other
 create or replace function jobkit.enqueue_by_key(
     p_how text, p jobkit.new_jobs, out ids bigint[], out answers text[]
 )
@@ -15,18 +16,18 @@ declare
     v_keys text[] := p.unique_key;
     v_new_one jobkit.new_jobs;
     v_met record;
-    v_asked timestamptz;                         -- for when
+    v_asked timestamptz;                         -- when the job is to run
     i integer;
 begin
     if 'coalesce' = any (p.unique_while) then
-        -- One that coalesces has no key that anybody holds.
+        -- Nobody holds the key of a job that coalesces.
         v_keys := array(
             select case when u.while <> 'coalesce' then u.key end
             from unnest(p.unique_key, p.unique_while) with ordinality as u (key, while, at)
             order by u.at
         );
     end if;
-    -- Null where it is not known yet.
+    -- Null where the id is not known yet.
     ids := case when p_how = 'each' then array(
             select case when n.key is null then n.id end
             from unnest(v_new, v_keys) with ordinality as n (id, key, at) order by n.at
@@ -72,7 +73,7 @@ begin
             perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now))
             where v_met.answer = 'replaced';
         end if;
-        -- One that follows: when it is to run. Who adds nothing to it may have it run sooner.
+        -- When a follower is to run. A duplicate that changes nothing else may have it run sooner.
         update jobkit.jobs j set due_since = v_asked
         where j.id = v_met.job_id and j.due_since is distinct from v_asked and (
             v_met.answer in ('parked', 'repeated') or v_met.answer = 'existing'

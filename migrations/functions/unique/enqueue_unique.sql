@@ -1,16 +1,15 @@
--- enqueue_unique: enqueues jobs of which some have unique keys (`new_jobs`), in one call. One that
--- coalesces has a key that nobody holds.
--- Returns for each job, in the order given: job_id, and `enqueued`, `existing` or `replaced`.
--- It waits only for open transactions that have one of these keys in hand, at any isolation level.
--- It runs as the owner: a duplicate is judged by reading and changing jobs, for which whoever may
--- enqueue needs no rights. It does nothing else with them.
--- Why it takes keys in order, and tries three ways: docs/decisions/0016-unique-jobs.md.
+-- enqueue_unique: enqueues jobs in one call when some of them have unique keys. Nobody holds the
+-- key of a job that coalesces.
+-- Returns, for each job in the order given, its job_id and `enqueued`, `existing` or `replaced`.
+-- Waits only for open transactions that hold one of these keys, at any isolation level.
+-- Runs as the owner: to judge a duplicate it reads and changes jobs, which producers may not do.
+-- Why it takes keys in order and tries three ways: docs/decisions/0016-unique-jobs.md.
 create or replace function jobkit.enqueue_unique(p jobkit.new_jobs)
 returns table (job_id bigint, answer text)
 language plpgsql
 security definer
 set search_path = pg_catalog, pg_temp
--- A session keeps its plans, those from when there were few keys, too.
+-- A session keeps its plans, even those made when there were few keys.
 set enable_seqscan = off
 set jit = off
 as $$
@@ -36,7 +35,7 @@ begin
             from jobkit.enqueue_by_key(v_how, p) e;
             exit;
         exception when unique_violation then
-            -- What it had taken is given back.
+            -- The keys taken so far are given back.
         end;
     end loop;
     if v_ids is null then

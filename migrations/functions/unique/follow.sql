@@ -1,7 +1,7 @@
--- follow: keys whose rows the caller has deleted pass from jobs that ended to those that follow
--- them, which are ready then, or wait for the time that they were asked for (`due_since`). It waits
--- for nobody: one that is in other hands follows later (`follow_left`). One that was cancelled does
--- not; one that an operator has given another time has the key all the same.
+-- follow: passes keys, whose rows the caller has deleted, from jobs that ended to their followers.
+-- A follower becomes ready, or waits until the time it was requested for (`due_since`). Cancelled
+-- followers get nothing; one that an operator rescheduled still gets the key.
+-- Waits for nobody: a follower that is locked follows later (`follow_left`).
 create or replace function jobkit.follow(
     p_scope text[], p_key text[], p_job bigint[], p_follower bigint[],
     p_until timestamptz[]

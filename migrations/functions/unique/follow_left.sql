@@ -1,7 +1,7 @@
--- follow_left: makes jobs ready that follow one which has ended unnoticed, since a producer had the
--- key in hand just then, or which has begun and had its key while it was queued. It looks at
--- p_limit keys that are followed, in the order of the jobs that have them, and goes on behind those
--- the next time. Returns how many it found.
+-- follow_left: makes followers ready whose job ended unnoticed, since a producer held the key just
+-- then, or whose job began and held its key only while queued. It looks at p_limit followed keys,
+-- in the order of the jobs that hold them, and continues behind these the next time. Returns how
+-- many it found.
 create or replace function jobkit.follow_left(p_limit integer) returns integer
 language plpgsql as $$
 declare
@@ -50,7 +50,7 @@ begin
     end if;
     return v_left.n;
 exception when others then
-    -- One that fails is not to hold up what is swept, nor those behind it.
+    -- A failure must hold up neither the sweep nor the keys behind this one.
     if sqlstate like '40%' or sqlstate = '57014' then
         raise;
     end if;

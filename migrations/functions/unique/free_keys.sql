@@ -1,7 +1,8 @@
--- free_keys: the keys of jobs that end; with p_kept but for those that `unique_for` keeps. Where a
--- job follows, the key is that one's, which is ready now. It waits for nobody: a row that a
--- producer has locked is left behind, and holds nothing once its job is gone; who follows there is
--- found by `follow_left`. Only rows that say one of these jobs: a late end frees no other's key.
+-- free_keys: frees the keys of jobs that end; with p_kept, except those that `unique_for` keeps. A
+-- follower gets the key, and becomes ready. Frees only rows that name one of these jobs: a late end
+-- frees no other job's key.
+-- Waits for nobody: a row that a producer has locked stays behind, and holds nothing once its job
+-- is gone; `follow_left` finds its follower.
 create or replace function jobkit.free_keys(
     p_scope text[], p_key text[], p_job bigint[], p_kept boolean
 ) returns void

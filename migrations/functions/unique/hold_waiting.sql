@@ -1,7 +1,8 @@
--- hold_waiting: a job that waits stays there until the caller's transaction ends: claims and the
--- promoter pass over it. Any number of callers may hold it. Where its place is in other hands it
--- waits for them, or (not p_wait) does without. Whether it holds it. (To look again, where
--- it was cancelled meanwhile, would be to wait for a key with a job in hand.)
+-- hold_waiting: keeps a waiting job where it is until the caller's transaction ends: claims and the
+-- promoter skip it. Any number of callers may hold it. Returns whether it holds the job.
+--   p_wait  whether to wait for a session that has the job locked
+-- It does not check whether the job was cancelled meanwhile: that would mean waiting for a key
+-- while holding a job.
 create or replace function jobkit.hold_waiting(p_job bigint, p_wait boolean) returns boolean
 language plpgsql as $$
 declare
@@ -16,7 +17,7 @@ begin
             and r.without_permit and r.job_id = p_job for key share skip locked;
     end if;
     if found then
-        -- Who passed over it is told when it may be had.
+        -- Workers that skipped it learn when it may be claimed.
         perform jobkit.wake(array[v_job.queue]);
     else
         if p_wait then

@@ -1,7 +1,7 @@
--- key_hands: the sessions with an open transaction that has a waiting job in hand, so that claims
--- and the promoter pass over it: producers that found or changed it, as a rule. Since when is null
--- where this role may not see it. A lock of several sessions has a number of its own (a multixact),
--- which nothing tells apart from the number of a transaction: that of one that is open is one.
+-- key_hands: the sessions with an open transaction that has this waiting job locked, so that claims
+-- and the promoter skip it; usually producers that found or changed it. `since` is null if this
+-- role may not see it. A lock of several sessions has a multixact id, which looks the same as a
+-- transaction id: it counts as a transaction if one of that id is open.
 create or replace function jobkit.key_hands(p_job bigint)
 returns table (pid integer, application text, since timestamptz)
 language plpgsql stable

@@ -1,16 +1,15 @@
--- key_holder: the job in the row of a unique key (p_scope, p_key), and how it holds the key now.
--- Returns nulls where there is no row: nobody has the key. Else job_id, its kind, and state:
---   waits               until it is claimed
---   blocked             for a permit, or it has one already: it is not changed any more
---   runs
---   ends                it is marked as cancelled, and has the key until it has ended
---   kept                for `unique_for`: it has ended, or runs and had its key while queued
---   yields              it waits for another attempt, and had its key while it ran: a new job takes
---                       its place
---   free                it holds nothing: its row was left behind, or it has another key by now
--- changeable: it replays no dead letter. kept: `unique_for` is not over; longer than any job may
--- ask for counts for nothing. late: it waits, is next of its kind (`next_of_kind`), and was due
--- before the last `patience`, or is ready although due later than now (the clock stepped back).
+-- key_holder: the job in the row of a unique key, and how it holds the key now. Returns nulls if
+-- there is no row: nobody holds the key. Otherwise job_id, its kind, and state:
+--   waits    it holds the key until it is claimed
+--   blocked  it waits for a permit, or already has one: it is not changed any more
+--   runs     it runs
+--   ends     it is marked as cancelled, and holds the key until it ends
+--   kept     by `unique_for`: it ended, or it runs and held the key only while queued
+--   yields   it waits to be retried and held the key while it ran: a new job replaces it
+--   free     it does not hold the key: the row was left behind, or the job has another key
+-- Returns also changeable: it replays no dead letter; kept: `unique_for` is not over (longer than
+-- allowed counts as over); late: it waits, is next of its kind (`next_of_kind`), and was due before
+-- the last `patience`, or is ready before it is due (the clock stepped back).
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
     out kind text, out late boolean, out kept boolean
@@ -63,7 +62,7 @@ begin
                     and b.concurrency_key = j.concurrency_key
                     and b.priority = j.priority and b.job_id = j.id
             )) then 'blocked'
-            -- A live job is in one place.
+            -- A live job is in exactly one place.
             else 'runs' end as place
     ) h
     where u.scope = p_scope and u.key = p_key;

@@ -1,5 +1,6 @@
--- next_of_kind: whether claims would take this waiting job before any other of its kind: somebody
--- serves it, nothing is paused, and none that is free is before it in its lane. It looks at 100.
+-- next_of_kind: whether claims would take this waiting job before any other of its kind: a worker
+-- serves it, nothing is paused, and no unlocked job is ahead of it in its lane. It looks at 100
+-- jobs.
 create or replace function jobkit.next_of_kind(
     p_queue text, p_priority smallint, p_kind text, p_job bigint
 ) returns boolean

@@ -1,6 +1,6 @@
--- prune_keys: removes rows of keys that hold nothing any more, p_limit at most: those that
--- `unique_for` has kept until now, those that were left behind, and those that say what no job may
--- ask for. Returns how many. Jobs are looked up one by one, as by `prune_checkpoints`.
+-- prune_keys: removes up to p_limit rows of keys that hold nothing any more: kept by `unique_for`
+-- until now, left behind, or kept for longer than a job may ask for. Returns how many. Looks up
+-- jobs one by one, as `prune_checkpoints` does.
 create or replace function jobkit.prune_keys(p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

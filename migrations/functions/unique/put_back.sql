@@ -1,5 +1,5 @@
--- put_back: a job that `take_waiting` took waits again, until another time. One that was due and is
--- so again remembers since when, so that no stream of changes hides that it is late.
+-- put_back: makes a job that `take_waiting` took wait again, for another time. If it was due and is
+-- due again, it remembers since when, so that a stream of changes does not hide that it is late.
 create or replace function jobkit.put_back(p_job bigint, p_run_at timestamptz) returns void
 language plpgsql as $$
 declare

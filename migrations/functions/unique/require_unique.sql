@@ -1,4 +1,4 @@
--- require_unique: refuses what is no unique key, and what is said of a key that is not there.
+-- require_unique: refuses an invalid unique key, and options of a key without a key.
 create or replace function jobkit.require_unique(p jobkit.new_jobs) returns void
 language plpgsql as $$
 begin

@@ -1,8 +1,8 @@
--- store_unique: one job with a unique key, or one that coalesces, from a client that has looked at
--- it. Whoever may write to the tables stores it by statements of one job where it is due at once
--- and its key is free; for others, and of a duplicate, `enqueue_unique` says what becomes. It has
--- the rights and the search_path of the caller, so every name in it has its schema: to set one is a
--- part of what each call costs.
+-- store_unique: stores a job that has a unique key or coalesces, for a client that has checked it.
+-- If the caller may write to the tables, the job is due at once and its key is free, statements for
+-- a single job do it; otherwise `enqueue_unique` decides.
+-- It runs with the rights and the search_path of the caller, since setting one would cost something
+-- in each call; so every name in it has its schema.
 create or replace function jobkit.store_unique(
     p jobkit.new_job, out job_id bigint, out answer text
 )

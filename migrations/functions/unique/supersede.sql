@@ -1,5 +1,5 @@
--- supersede: ends a job that was to run again, since another one has its unique key by now, or runs
--- instead of it. It keeps the errors of all attempts, the last one too.
+-- supersede: ends a job that was to run again, because another job has its unique key now, or runs
+-- instead. The errors of all attempts are kept, including the last.
 create or replace function jobkit.supersede(
     p_job jobkit.jobs, p_by bigint, p_worker bigint, p_took interval,
     p_charged integer default 1

@@ -1,8 +1,8 @@
--- take_free_keys: unique keys for jobs that are about to be enqueued: of each key the first one.
--- Returns the jobs that have theirs, or have none, and null for the others.
---   p_look  whether those that are taken are left out. Without a look, which takes half the time,
---           it fails with 23505 where one is; with one, where somebody was faster (ON CONFLICT
---           would take twice as long).
+-- take_free_keys: takes unique keys for jobs about to be enqueued; among jobs with the same key,
+-- for the first. Returns the jobs that got their key or have none, and null for the others.
+--   p_look  whether to leave out keys that are taken. With it, it fails with 23505 only if another
+--           session is faster. Without it, it takes half the time, but fails if any key is taken.
+--           (ON CONFLICT would take twice as long.)
 create or replace function jobkit.take_free_keys(
     p_scope text[], p_key text[], p_job bigint[], p_for interval[], p_look boolean
 ) returns bigint[]

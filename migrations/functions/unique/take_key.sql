@@ -1,15 +1,15 @@
 -- take_key: takes a unique key for a job that is about to be enqueued.
---   p_scope, p_key      the key
---   p_job, p_kind       the new job; p_until: how long it keeps the key at least
---   p_on_duplicate      as for `enqueue_unique`
---   p_wait              whether to wait for open transactions that have the key in hand
+--   p_job, p_kind, p_until  the new job, and how long it keeps the key at least
+--   p_on_duplicate          as for `enqueue_unique`
+--   p_wait                  whether to wait for open transactions that hold the key
 -- Returns job_id, and answer:
---   enqueued            it is p_job, and the key is its own
---   existing            it has the key; if it waits, and is not late, it is held there until this
---                       transaction ends, so that it runs after what the caller writes is there
---   replaced            it waited, and has left its place: the caller changes it and puts it back
---   parked, repeated    as `take_last` says: it runs after one that runs, ends or is late
---   null                it would have to wait, and may not (p_wait)
+--   enqueued          p_job got the key
+--   existing          this job has the key; if it waits and is not late, it is held until this
+--                     transaction ends, so that it runs after what the caller writes is visible
+--   replaced          this job was removed from where it waited: the caller changes it and puts it
+--                     back
+--   parked, repeated  as for `take_last`: it runs after a job that runs, ends or is late
+--   null              it would have to wait, but p_wait is false
 -- Who waits for whom, and why no worker waits for this: docs/decisions/0016-unique-jobs.md.
 create or replace function jobkit.take_key(
     p_scope text, p_key text, p_job bigint, p_kind text, p_until timestamptz,
@@ -18,8 +18,8 @@ create or replace function jobkit.take_key(
 language plpgsql as $$
 declare
     v_holder record;
-    v_change boolean;                            -- it may get another payload or time
-    v_late boolean;                              -- it is not held any more
+    v_change boolean;                            -- its payload or time may be changed
+    v_late boolean;                              -- it has waited too long to be held
 begin
     loop
         if p_wait then

@@ -1,18 +1,17 @@
--- take_last: of a unique key, the job that a duplicate changes or comes behind: the follower, since
--- that runs last, or the job that waits.
---   p_scope, p_key, p_holder, p_state   the key, its job, and where that is (`key_holder`)
---   p_changeable        whether p_holder may be changed
---   p_late              whether it has waited for too long to be held
---   p_on_duplicate, p_job, p_kind, p_until   as for `take_key`
+-- take_last: handles a duplicate with the last job of a unique key: its follower, or the job that
+-- waits.
+--   p_holder, p_state                       the job of the key, and its state (`key_holder`)
+--   p_changeable, p_late                    whether it may be changed, and whether it is late
+--   p_on_duplicate, p_job, p_kind, p_until  as for `take_key`
 -- Returns job_id, and answer:
---   repeated            it follows, and is the caller's to change until this transaction ends
---   replaced            it waited, and has left its place, as `take_waiting` says
---   existing            it waits, and is held there; or it follows, and begins only after this
---                       transaction; or it is late, and none may follow it (`unique_for`)
---   parked              p_job follows from now on: the caller enqueues it, for `parked`
---   null                the key has come to something else meanwhile: look again
--- Which rows it locks, and why: docs/decisions/0016-unique-jobs.md (Why does a change lock
--- the row of the key first?).
+--   repeated  it follows, and the caller may change it until this transaction ends
+--   replaced  it was removed from where it waited (`take_waiting`)
+--   existing  it waits, and is held; or it follows, and begins only after this transaction; or it
+--             is late, and none may follow it (`unique_for`)
+--   parked    p_job follows from now on: the caller enqueues it, for `parked`
+--   null      the key has changed meanwhile: look again
+-- Which rows it locks, and why: docs/decisions/0016-unique-jobs.md (Why does a change lock the row
+-- of the key first?).
 create or replace function jobkit.take_last(
     p_scope text, p_key text, p_holder bigint, p_state text, p_changeable boolean, p_late boolean,
     p_on_duplicate text, p_job bigint, p_kind text, p_until timestamptz, out job_id bigint,
@@ -25,7 +24,7 @@ declare
     v_kind text;
 begin
     if p_on_duplicate = 'skip' then
-        -- One that follows does not begin while its key is locked. Those that skip share that.
+        -- A follower does not begin while its key is locked. Callers that skip share the lock.
         select u.follower_id, 'existing' into job_id, answer from jobkit.unique_keys u
         where u.scope = p_scope and u.key = p_key and u.job_id = p_holder and exists (
             select from jobkit.jobs f where f.id = u.follower_id and f.cancel_requested_at is null
@@ -47,7 +46,7 @@ begin
         if v_holder.state <> p_state or p_late and not v_holder.late then
             return;
         end if;
-        -- One of another kind says nothing of a job that can be changed itself.
+        -- A follower of another kind does not matter if the waiting job itself can be changed.
         select j.kind into v_kind from jobkit.jobs j
         where j.id = v_follower and j.unique_scope = p_scope and j.unique_key = p_key
             and j.cancel_requested_at is null

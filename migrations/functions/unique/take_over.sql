@@ -1,6 +1,7 @@
--- take_over: a key whose row holds nothing any more passes from its old job to a new one; one that
--- yields ends as superseded. Whether it came to that: under the lock of the row it may hold again,
--- or belong to somebody else; and where a job follows already, the key is that one's.
+-- take_over: passes a key whose row holds nothing any more from its old job to a new one; an old
+-- job that yields ends as superseded. Returns whether it did. It looks again under the lock of the
+-- row: the key may be held again or belong to another job, and if there is a follower, the key is
+-- passed to that.
 create or replace function jobkit.take_over(
     p_scope text, p_key text, p_old bigint, p_new bigint, p_until timestamptz
 ) returns boolean

@@ -1,7 +1,7 @@
--- take_waiting: takes a job without a permit from where it waits. With p_wait it waits for whoever
--- has it in hand, else it takes none that somebody has. Whether it was there; one that was marked
--- as cancelled meanwhile is only to be ended, and goes back. For producers: workers have
--- `withdraw`, which waits for nobody.
+-- take_waiting: removes a job without a permit from where it waits. Returns whether it did. A job
+-- that was cancelled meanwhile goes back: it is only to be ended.
+--   p_wait  whether to wait for a session that has the job locked
+-- For producers: workers use `withdraw`, which waits for nobody.
 create or replace function jobkit.take_waiting(p_job bigint, p_wait boolean) returns boolean
 language plpgsql as $$
 declare

@@ -8,7 +8,7 @@ create or replace view jobkit.job_violations as
     union all
     select p.job_id, 'row of an ended job in ' || p.place
     from jobkit.places p where not exists (select from jobkit.jobs j where j.id = p.job_id)
-        -- One that its handler completed (`complete`): the claim stands for the permit.
+        -- A job that its handler completed (`complete`): the claim stands for the permit.
         and (p.place <> 'claimed' or not exists (
             select from jobkit.permits q where q.job_id = p.job_id
         ))

@@ -1,6 +1,6 @@
--- key_violations: what is wrong with concurrency keys. More permits taken than the limit says is
--- no violation in itself: the limit may have been lowered. Nor is a free permit where nobody lives
--- to give it: of those who serve the job none has a lease, or none has beaten since it was due.
+-- key_violations: what is wrong with concurrency keys. More permits than the limit are no
+-- violation: the limit may have been lowered. Nor is a free permit that no worker could grant: none
+-- that serves the job has a lease, or none has sent a heartbeat since it was due.
 create or replace view jobkit.key_violations as
     select s.concurrency_group, s.concurrency_key, 'taken is not the number of permits' as what
     from jobkit.semaphores s

@@ -1,7 +1,7 @@
--- What no committed state has: the promises of storage, as queries. Tests read them at every
--- commit; an operator may at any time. They read whole tables: not for a loop.
+-- What no committed state may contain: the promises of storage, as queries. Tests read them at
+-- every commit; operators may read them at any time. They read whole tables: not for use in a loop.
 
--- place: where the live jobs are.
+-- places: where the live jobs are.
 create or replace view jobkit.places as
     select 'ready' as place, r.job_id from jobkit.ready r
     union all select 'scheduled', s.job_id from jobkit.scheduled s

@@ -1,4 +1,4 @@
--- violations: everything that no committed state has, of jobs and of keys.
+-- violations: everything that no committed state may contain, of jobs and of keys.
 create or replace view jobkit.violations as
     select v.what, v.job_id::text as who from jobkit.job_violations v
     union all

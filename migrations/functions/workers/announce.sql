@@ -1,11 +1,11 @@
--- announce: what a binary says of its kinds; the last one wins. Sorted, so that starting workers do
--- not deadlock; unchanged rows are not written. Arrays
--- from p_auto_replay on may be shorter: what is missing is none.
+-- announce: records what a binary says of its kinds; the last one wins. Rows are sorted, so that
+-- starting workers do not deadlock, and unchanged rows are not written. Arrays from p_auto_replay
+-- on may be shorter: missing entries mean none.
 create or replace function jobkit.announce(
     p_kind text[], p_queue text[], p_priority smallint[], p_max_attempts smallint[],
     p_retention interval[], p_group text[], p_limit integer[],
     p_auto_replay interval[] default '{}', p_max_cycles integer[] default '{}',
-    p_redact text[] default '{}',                -- of each kind with commas between
+    p_redact text[] default '{}',                -- for each kind, separated by commas
     p_key_optional boolean[] default '{}', p_expires interval[] default '{}',
     p_retry_for interval[] default '{}', p_retention_discarded interval[] default '{}',
     p_encrypt text[] default '{}',               -- as p_redact

@@ -1,6 +1,6 @@
--- cap_leases: a lease that ends later than one that begins now was renewed before the clock stepped
--- back. It is cut to that, so that the step costs a dead worker's jobs no more than one lease; who
--- lives beats within it. Rows that somebody holds are passed over until the next beat of anybody.
+-- cap_leases: shortens leases that end later than one that begins now: they were renewed before the
+-- clock stepped back. So the step delays the jobs of a dead worker by one lease at most; live
+-- workers renew within it. Skips locked rows until the next heartbeat of any worker.
 create or replace function jobkit.cap_leases() returns void
 language sql as $$
     update jobkit.workers w set lease_until = clock_timestamp() + w.lease

@@ -1,5 +1,5 @@
--- crash: charges a job an attempt whose worker did not live to tell.
--- The wait from the second crash on is our own: a reaper may not know the kind.
+-- crash: charges an attempt to a job whose worker died before it could report an outcome. The wait
+-- from the second crash on is fixed here: a reaper may not know the kind.
 create or replace function jobkit.crash(p_job jobkit.jobs, p_worker bigint, p_error text)
 returns void
 language plpgsql as $$
@@ -7,7 +7,7 @@ declare
     v_attempt constant integer := p_job.attempt + 1;
     v_run_at timestamptz := clock_timestamp();
     v_outcome jobkit.outcome;
-    v_by bigint;                                 -- who has its unique key by now
+    v_by bigint;                                 -- the job that has its unique key now
 begin
     if p_job.cancel_requested_at is not null then
         v_outcome.outcome := 'cancel';

@@ -1,4 +1,4 @@
--- deregister: a worker ends. Its claims, if any are left, are then anybody's to reap.
+-- deregister: ends a worker. Any worker may reap its remaining claims.
 create or replace function jobkit.deregister(p_worker bigint) returns void
 language plpgsql as $$
 begin

@@ -1,5 +1,5 @@
--- give_back: jobs that have just left the claims of a worker: of those that crashed (p_crashed)
--- each is charged an attempt, the others are released. Returns how many there were.
+-- give_back: gives back jobs that just left the claims of a worker: those in p_crashed are charged
+-- an attempt, the others are released. Returns how many there were.
 create or replace function jobkit.give_back(
     p_worker bigint, p_jobs bigint[], p_crashed bigint[], p_error text
 ) returns integer

@@ -1,8 +1,9 @@
--- heartbeat: renews the lease. A lapsed lease may be renewed; a reaped worker's row is gone, and
--- then `alive` is false. `lapsed` says that the lease had a gap, or that the clock has stepped back
--- behind the last beat, and no time before this one means anything. `cancel` lists jobs this worker
--- runs that somebody wants cancelled; `stop` asks the worker to stop. All jobs of its claims up to
--- p_begun have begun, if they were claimed ahead: from now on a crash is theirs.
+-- heartbeat: renews the lease of a worker. A lapsed lease may be renewed, too.
+--   p_begun  the jobs of all claims up to this number have begun: they are no longer claimed ahead,
+--            and a crash from now on is charged to them
+-- Returns alive: false if the worker was reaped; lapsed: the lease had a gap, or the clock stepped
+-- back behind the last beat, so earlier times mean nothing; cancel: running jobs of this worker
+-- that are to be cancelled; stop: the worker is asked to stop.
 create or replace function jobkit.heartbeat(
     p_worker bigint, p_stopping boolean, p_begun bigint default null,
     out alive boolean, out lapsed boolean, out stop boolean, out cancel bigint[]
@@ -26,7 +27,7 @@ begin
         stopping = p_stopping,
         steady_since = case when lapsed then clock_timestamp() else w.steady_since end
     where w.id = p_worker;
-    -- A claim that is being settled has its turn with the next beat: this one waits for nobody.
+    -- A claim that is being settled is left to the next beat: this one waits for nobody.
     update jobkit.claims c set ahead = false
     where c.ctid = any (array(
         select a.ctid from jobkit.claims a

@@ -1,5 +1,5 @@
--- orphaned_claims: claims that have no worker, never judged by a lease; but none of which all jobs
--- are stuck.
+-- orphaned_claims: claims without a worker, regardless of leases, except those whose jobs are all
+-- stuck.
 create or replace function jobkit.orphaned_claims() returns table (worker_id bigint, n bigint)
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,9 +1,9 @@
--- reap_claim: takes back one orphaned claim, and charges each of its jobs a crashed attempt; but
--- not where they were claimed ahead, and nobody knows whether they had begun. One of those may be
--- what killed the worker: so that counts as a crash, and the next claim of it is one that knows.
--- After the first crash a job runs again at once, from the second in a row after a wait.
--- With p_jobs only those: the others, and those that are stuck, stay in the claim.
--- Returns how many jobs it took back; 0 when the claim is gone, held or not orphaned.
+-- reap_claim: takes back an orphaned claim, and charges each of its jobs a crashed attempt. After
+-- the first crash a job runs again at once, after further crashes in a row with a delay. Jobs
+-- claimed ahead are not charged, since it is unknown whether they had begun. But it counts as a
+-- crash, since one of them may have killed the worker: none of them is claimed ahead next time.
+--   p_jobs  only these; the others, and jobs that are stuck, stay in the claim
+-- Returns how many jobs it took back; 0 if the claim is gone, locked or not orphaned.
 create or replace function jobkit.reap_claim(
     p_worker bigint, p_n bigint, p_jobs bigint[] default null
 )

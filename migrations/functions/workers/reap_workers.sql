@@ -1,10 +1,10 @@
--- reap_workers: removes workers whose lease has lapsed, notes them as lost and says which. One in
--- the middle of a claim is skipped until the next time. Not within one lease of the server's start,
--- before or after by a clock that may have stepped back: nobody could renew while it was down. And
--- not by a worker without a lease of its own (p_reaper; null = an operator), held for one whole
--- lease, of its own and of the other, by this clock: after a thaw it would find everyone lapsed,
--- itself among them, and a request that a network held back may arrive right behind such a
--- heartbeat.
+-- reap_workers: removes workers whose lease has lapsed, records them as lost, and returns them.
+-- Skips a worker in the middle of a claim until the next time.
+--   p_reaper  the worker that reaps; null: an operator
+-- Does nothing within one lease of the server's start (in either direction, since the clock may
+-- have stepped back): no worker could renew during the downtime. A worker that reaps must have held
+-- its own lease for as long as the longer of both leases: after a thaw it would find all leases
+-- lapsed, its own included, and a delayed request may arrive right behind its heartbeat.
 create or replace function jobkit.reap_workers(p_reaper bigint default null) returns setof bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

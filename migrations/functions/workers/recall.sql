@@ -1,5 +1,5 @@
--- recall: has workers give back what they claimed ahead and have not begun: these jobs, or all when
--- null. A hint: none waits in its worker for longer than a tenth of a second.
+-- recall: asks workers to give back jobs claimed ahead that have not begun: these jobs, or all if
+-- null. Only a hint: no job waits in its worker for longer than a tenth of a second.
 create or replace function jobkit.recall(p_jobs bigint[] default null) returns void
 language plpgsql as $$
 begin

@@ -1,8 +1,11 @@
--- register: a worker begins, with a lease of its own. p_kinds: what it knows, as in `claim`.
--- p_slots: how many jobs of each queue it runs at a time, for those who ask why a job waits.
--- p_pools, p_weights: which of these share slots, and how they take turns (null: in their order). A
--- name that ends in a star stands for all queues that begin so. p_declaration, p_zones: what it
--- declared of schedules, and which rules of time zones it goes by.
+-- register: adds a worker with a lease of its own.
+--   p_kinds                 the kinds it knows, as for `claim`
+--   p_slots                 how many jobs of each queue it runs at a time, to explain why a job
+--                           waits
+--   p_pools, p_weights      which queues share slots, and how they take turns (null: in their
+--                           order)
+--   p_declaration, p_zones  its declaration of schedules, and its time zone rules
+-- A queue name that ends in a star stands for all queues with that prefix.
 create or replace function jobkit.register(
     p_worker bigint, p_name text, p_queues text[], p_kinds text[], p_lease interval,
     p_slots integer[] default '{}', p_pools integer[] default '{}',

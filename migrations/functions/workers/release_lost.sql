@@ -1,7 +1,7 @@
 -- release_lost: gives back claims whose reply never reached their worker: numbered up to
--- p_concluded, yet not among p_held. Uncharged, but for a job that was asked for alone
--- (p_suspect lists such calls): its payload may be what cuts the connection.
--- With p_jobs only those: the others, and those that are stuck, stay where they are.
+-- p_concluded, but not among p_held. They are not charged, except jobs that were claimed alone.
+--   p_suspect  claims of such calls: the payload may be what breaks the connection
+--   p_jobs     only these; the others, and jobs that are stuck, stay where they are
 create or replace function jobkit.release_lost(
     p_worker bigint, p_concluded bigint, p_held bigint[], p_suspect bigint[],
     p_jobs bigint[] default null

@@ -1,7 +1,6 @@
--- serving: the workers that run jobs of this queue and kind; none while the queue, the kind
--- or everything is paused. A worker serves from its registration until it begins to stop or is
--- reaped: facts of the tables, not of a clock, so that what a grant was based on changes by a
--- commit only.
+-- serving: the workers that run jobs of this queue and kind; none while the queue, the kind or
+-- everything is paused. A worker serves from its registration until it begins to stop or is reaped.
+-- This depends on tables and not on a clock, so that the basis of a grant changes only by a commit.
 create or replace function jobkit.serving(p_queue text, p_kind text) returns setof bigint
 language sql stable as $$
     select w.id from jobkit.workers w

@@ -1,5 +1,5 @@
--- sleep: notes that a worker is about to sleep, so that the next enqueue to one of these queues, or
--- to any whose name begins with one of p_prefixes, notifies it.
+-- sleep: records that a worker is about to sleep, so that the next enqueue to one of these queues,
+-- or to any queue with one of p_prefixes, notifies it.
 create or replace function jobkit.sleep(
     p_worker bigint, p_queues text[], p_for interval, p_prefixes text[] default '{}'
 ) returns void

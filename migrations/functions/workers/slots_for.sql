@@ -1,5 +1,5 @@
--- slots_for: how many jobs of a queue a worker runs at a time that lists these queues and patterns
--- with so many slots each: as its own name says, else the longest pattern that matches.
+-- slots_for: how many jobs of a queue a worker runs at a time, from its queues and patterns and
+-- their slots: the entry of that name, otherwise the longest pattern that matches.
 create or replace function jobkit.slots_for(p_queues text[], p_slots integer[], p_queue text)
 returns integer
 language sql immutable as $$

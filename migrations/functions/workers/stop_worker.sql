@@ -1,7 +1,7 @@
--- What operators ask of workers, and what is left of what they did.
+-- What operators ask of workers, and what remains of them afterwards.
 
--- stop_worker: the worker sees it with its next heartbeat. outcome: `stop`, `already` (somebody
--- asked before, or it is stopping by itself) or `missing`.
+-- stop_worker: asks a worker to stop; it learns this with its next heartbeat. outcome: `stop`,
+-- `already` (it was asked before, or is stopping anyway) or `missing`.
 create or replace function jobkit.stop_worker(
     p_worker bigint, p_actor text default null, out outcome text
 )

@@ -1,9 +1,10 @@
--- wake: tells sleeping workers that one of these queues has a job.
--- NOTIFY holds a lock of the whole cluster until the commit is flushed, so it is sent only when
--- somebody says he is asleep; a worker that is just falling asleep looks once more by itself, and
--- one that made the job ready (p_by) knows already. Nor is it sent where the caller says
+-- wake: notifies sleeping workers that one of these queues has a job.
+-- NOTIFY holds a lock of the whole cluster until the commit is flushed, so it is sent only if a
+-- worker says that it sleeps. A worker that is just falling asleep looks once more, and the worker
+-- that made the job ready (p_by) knows already. It is not sent after
 --   set local jobkit.notify = 'off'
--- since a transaction that has notified cannot be prepared (PREPARE TRANSACTION): a poll finds it.
+-- since a transaction that has notified cannot be prepared (PREPARE TRANSACTION): a poll finds the
+-- job.
 create or replace function jobkit.wake(p_queues text[], p_by bigint default null) returns void
 language plpgsql as $$
 begin

@@ -1,8 +1,8 @@
--- wake_due: has promoters look for a job that is due sooner than they may look next: within a poll,
--- of the length that sleeping workers have, or within a second. Where another is due before it
--- they wake for that, and learn of this one. As with `wake` it is a hint, sent only where one is
--- missing. Serializable transactions do not look who else is due: two that enqueue at the same time
--- would each have read what the other writes, and one would fail.
+-- wake_due: tells promoters of a job that is due before they may look next: within a poll, of the
+-- length that sleeping workers use, or within a second. If another job is due earlier, they wake
+-- for that and learn of this one. Like `wake`, a hint that is sent only if needed.
+-- Serializable transactions do not look for other due jobs: two that enqueue at the same time would
+-- each have read what the other writes, and one would fail.
 create or replace function jobkit.wake_due(p_due timestamptz) returns void
 language plpgsql as $$
 declare
