@@ -63,7 +63,7 @@ pub(crate) struct Claimed {
     pub(crate) lowest: Vec<(usize, Lane, i64)>,
 }
 
-/// What a claim says besides its jobs; what each part means is said there.
+/// What a claim says besides its jobs (docs/decisions/0002-claims.md).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Note {
