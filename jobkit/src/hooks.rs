@@ -45,7 +45,7 @@ pub enum Event {
         /// Its id.
         worker: i64,
     },
-    /// The worker has stopped in order: no handler runs, and everything that could be written is. A
+    /// The worker has stopped cleanly: no handler runs, and everything that could be written is. A
     /// worker that is aborted does not send this.
     Stopped {
         /// Its id.

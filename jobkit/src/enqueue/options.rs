@@ -86,8 +86,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     /// How long after it is due the job may still begin for the first time, instead of what its
     /// type says: 1 second to 366 days. A job that has not begun by then ends as expired.
     ///
-    /// Like [`retry_for`](Self::retry_for), it is stored in seconds, under `jobkit` in the job's
-    /// metadata.
+    /// Like [`retry_for`](Self::retry_for), it is stored in seconds, in the column `terms` of the
+    /// job.
     pub fn expires(mut self, after: Duration) -> Self {
         self.overrides.expires = Some(after);
         self

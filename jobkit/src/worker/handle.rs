@@ -114,7 +114,7 @@ impl WorkerHandle {
         self.engine.stops.claims.clone().cancelled_owned()
     }
 
-    /// Stops in order. The worker claims no more jobs. Handlers are told ([`JobContext::stopping`])
+    /// Stops cleanly. The worker claims no more jobs. Handlers are told ([`JobContext::stopping`])
     /// and may end within the stop grace; then they are asked to end ([`JobContext::cancelled`]).
     /// After the cancel grace they are dropped, and their jobs are given back without charging an
     /// attempt. Outcomes are written; the heartbeat ends last.
@@ -133,7 +133,7 @@ impl WorkerHandle {
     }
 
     /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), or until the worker is
-    /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it in order. A
+    /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it cleanly. A
     /// second signal drops at once whatever still runs; those jobs are given back, uncharged, as
     /// well.
     ///

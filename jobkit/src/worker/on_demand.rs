@@ -87,7 +87,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         Caller(Arc::clone(&self.called))
     }
 
-    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and stops in order then. The worker
+    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and then stops cleanly. The worker
     /// starts at once, so that anything wrong with it shows, and its kinds and schedules are
     /// announced.
     ///

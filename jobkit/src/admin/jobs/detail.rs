@@ -24,7 +24,7 @@ pub struct JobDetail {
     pub result: Option<Payload>,
     /// The schedule that enqueued it and the instant, from its metadata.
     pub schedule: Option<(String, DateTime<Utc>)>,
-    /// The topic to which it was published, from its metadata.
+    /// The topic to which it was published.
     pub topic: Option<String>,
     /// The newest 20 failed attempts, oldest first. An attempt began when it ended minus the time
     /// it took.

@@ -122,8 +122,7 @@ impl ByKind<'_> {
     }
 
     /// Ends the job as expired if it has not begun this long after it was due, 1 second to 366
-    /// days. Like [`retry_for`](Self::retry_for), this is stored in the metadata, which must then
-    /// be an object.
+    /// days.
     pub fn expires(mut self, after: Duration) -> Self {
         self.wishes.expires = Some(after);
         self
