@@ -2,7 +2,7 @@
 //!
 //! | task | error |
 //! |---|---|
-//! | enqueue or publish | [`EnqueueError`](crate::enqueue::EnqueueError) |
+//! | enqueue or publish | [`EnqueueError`] |
 //! | wait for the end of a job | [`WaitError`](crate::enqueue::wait::WaitError) |
 //! | call the context in a handler | [`ContextError`], [`Denied`](crate::limiter::Denied) |
 //! | connect | [`ConnectError`], [`InvalidAddress`] |
