@@ -181,7 +181,7 @@ async fn jobs_are_retried_and_cancelled() {
     assert_eq!(moved["job"], *later);
     let running = text(&lab, "select job_ids[1] from jobkit.claims limit 1").await;
     let refused = run(&lab, &["jobs", "retry", &running]).await.bad(1);
-    assert!(refused.contains("runs"), "{refused}");
+    assert!(refused.contains("is running"), "{refused}");
     let asked = json(&lab, &["jobs", "cancel", &running]).await;
     assert_eq!((&asked["ended"], &asked["requested"]), (&false.into(), &true.into()));
     let cancelled = run(&lab, &["jobs", "cancel", &later]).await.good();
