@@ -64,6 +64,7 @@ async fn what_no_worker_could_read_is_refused() {
         ("jobkit.enqueue('noop', p_terms => '{\"retry_for\": 1e9}')", "expires and retry_for"),
         ("jobkit.enqueue('noop', p_terms => '{\"expire\": 1}')", "expires and retry_for"),
         ("jobkit.enqueue('noop', p_terms => '{\"carried\": [\"a\"]}')", "and carried"),
+        ("jobkit.enqueue('noop', p_terms => '{\"carried\": {\"a\": 1}}')", "and carried"),
         (
             "jobkit.enqueue('noop', p_terms => jsonb_build_object('carried',
                 jsonb_build_object('a', repeat('x', 16384))))",
@@ -82,6 +83,30 @@ async fn what_no_worker_could_read_is_refused() {
     assert_eq!(lab.count("jobkit.jobs").await, 0);
     lab.run("select jobkit.enqueue('noop', 'null', p_tags => array_fill('a'::text, '{32}'))").await;
     lab.run("select jobkit.enqueue('noop', 'null', p_tags => '{}')").await;
+}
+
+/// One that waits is changed, and none is inserted.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_replaces_a_job_is_checked_as_well() {
+    let lab = Lab::new().await;
+    announce(&lab).await;
+    lab.run("select jobkit.enqueue('noop', 'null', p_unique_key => 'k')").await;
+    for (option, text) in [
+        ("p_terms => '{\"expires\": 0}'", "expires and retry_for"),
+        ("p_terms => '{\"carried\": {\"a\": 1}}'", "and carried"),
+        ("p_tags => array['a', null]", "a tag is null or not a string"),
+    ] {
+        let call = format!(
+            "select jobkit.enqueue('noop', 'null', p_unique_key => 'k',
+                p_on_duplicate => 'replace', {option})"
+        );
+        let refused = sqlx::query(AssertSqlSafe(call)).execute(lab.pool()).await;
+        let refused = refused.expect_err(option);
+        let refused = refused.as_database_error().unwrap();
+        assert_eq!(refused.code().as_deref(), Some("JK008"), "{option}: {refused}");
+        assert!(refused.message().contains(text), "{option}: {refused}");
+    }
+    assert_eq!(lab.count("jobkit.jobs where terms is null and tags is null").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,9 @@ begin
             where case when e.key in ('expires', 'retry_for') then case jsonb_typeof(e.value)
                     when 'number' then e.value::numeric between 1 and 31622400 end
                 when e.key = 'topic' then jsonb_typeof(e.value) = 'string'
-                when e.key = 'carried' then jsonb_typeof(e.value) = 'object' end is not true
+                when e.key = 'carried' then jsonb_typeof(e.value) = 'object' and not
+                    jsonb_path_exists(e.value, 'strict $.* ? (@.type() != "string")')
+                end is not true
         ) then 'the terms of a job are expires and retry_for, 1 to 31622400 seconds each, topic, '
             'and carried' end))
     from unnest(p_terms) as t (terms);

@@ -1,6 +1,6 @@
 -- store_one: stores one job for a client that has checked it (`wrong_with`). If the caller may
 -- write to the tables and the job is due at once, one statement does it, including the checks for
--- full queues and sleepers (`wake`); otherwise `enqueue_all` stores it. It only inserts.
+-- full queues and sleepers (`wake`); otherwise `store_all` stores it. It only inserts.
 --   p_id  the id it gets, if the caller has taken its unique key
 -- It runs with the rights and the search_path of the caller, since setting one would cost something
 -- in each call; so every name in it has its schema.
@@ -14,7 +14,7 @@ begin
         or p.concurrency_group is null and p.concurrency_key is not null
         or not pg_catalog.has_table_privilege('jobkit.jobs'::pg_catalog.regclass, 'insert')
     then
-        return jobkit.enqueue_all(jobkit.new_jobs_of(p));
+        return jobkit.store_all(jobkit.new_jobs_of(p));
     end if;
     with job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,

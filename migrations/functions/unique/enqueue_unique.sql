@@ -20,9 +20,9 @@ declare
 begin
     perform jobkit.require_options(p);
     perform jobkit.require_unique(p);
-    if array_remove(p.tags, null) <> '{}' then
-        perform jobkit.require_tags(p.tags);
-    end if;
+    -- A duplicate that is replaced does not pass `insert_jobs`, which checks these, too.
+    perform jobkit.require_tags(p.tags) where array_remove(p.tags, null) <> '{}';
+    perform jobkit.require_terms(p.terms) where array_remove(p.terms, null) <> '{}';
     if array_remove(p.on_duplicate, null) = '{}' then
         return query select e.id, 'enqueued' from jobkit.insert_jobs(p) as e (id);
         return;
