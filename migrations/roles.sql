@@ -96,7 +96,7 @@ alter default privileges for role jobkit_owner in schema jobkit
 grant select on all sequences in schema jobkit to jobkit_viewer;
 -- Which session holds a job is read from system columns, which need the right to the whole table.
 grant select on jobkit.ready, jobkit.scheduled to jobkit_viewer;
-grant execute on function jobkit.brake_room, jobkit.errors_of to jobkit_viewer;
+grant execute on function jobkit.turn_room, jobkit.errors_of to jobkit_viewer;
 do $viewer$
 declare
     v_hidden constant text[] := array['audit.detail', 'checkpoints.value', 'dead_letters.args',
@@ -126,12 +126,11 @@ $viewer$;
 
 -- The operator adds to the audit only by a function, which sets the time.
 grant select on all tables in schema jobkit to jobkit_operator;
-grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds, jobkit.brakes,
-    jobkit.acknowledged, jobkit.causes,
-    jobkit.concurrency_groups, jobkit.dead_letters, jobkit.due_keys, jobkit.jobs,
-    jobkit.operation_results, jobkit.operations, jobkit.permits, jobkit.queues, jobkit.ready,
+grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds,
+    jobkit.acknowledged, jobkit.causes, jobkit.dead_letters, jobkit.due_keys, jobkit.jobs,
+    jobkit.limits, jobkit.operation_results, jobkit.operations, jobkit.permits, jobkit.ready,
     jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,
-    jobkit.semaphores, jobkit.stuck_jobs, jobkit.unique_keys
+    jobkit.semaphores, jobkit.stuck_jobs, jobkit.turns, jobkit.unique_keys
     to jobkit_operator;
 grant insert on jobkit.finished to jobkit_operator;
 grant delete on jobkit.attempts, jobkit.subscriptions to jobkit_operator;

@@ -12,7 +12,7 @@ insert into jobkit.kinds (kind, queue, priority, max_attempts, retention, redact
 select 'kind_' || k, 'queue_' || k, 0, 20, '1 day',
     case when k = 3 then '{secret}' else '{}' end::text[]
 from generate_series(0, 7) k;
-insert into jobkit.concurrency_groups (name, default_limit) values ('kind_7', 1);
+insert into jobkit.limits (scope, name, code_running) values ('group', 'kind_7', 1);
 insert into jobkit.workers (id, name, queues, slots, kinds, lease, lease_until)
 select 7, 'elsewhere', array_agg('queue_' || k), array_agg(100), array_agg('kind_' || k),
     '1 day', now() + interval '1 day'

@@ -102,7 +102,7 @@ create function guard.check_limit(p_group text, p_key text) returns void
 language plpgsql as $$
 begin
     if exists (
-        select from jobkit.limits l
+        select from jobkit.key_limits l
         where l.concurrency_group = p_group and l.concurrency_key = p_key
             and l.taken > l.effective_limit
     ) then

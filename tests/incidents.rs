@@ -22,7 +22,7 @@ pub struct Incident {
 /// A worker `web-1` of the queue `mail` that knows the kind `note`, and is alive.
 const WORKER: &str = "select jobkit.announce('{note}', '{mail}', '{0}', '{20}', '{1 h}', '{pay}',
     '{2}', p_key_optional => '{t}');
-    select jobkit.announce_limits('{pay}', '{2}', '{null}', '{null}');
+    select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2}]');
     select jobkit.register(1, 'web-1:7', '{mail}', '{note}', '1 day', '{8}')";
 
 /// Another one starts.
@@ -94,7 +94,7 @@ pub const INCIDENTS: &[Incident] = &[
         severity: "critical",
         words: &["no worker is alive (silent: web-1:7)", "there is 1 job"],
         sql: concat!(
-            "select jobkit.announce_limits('{pay}', '{2}', '{10 min}', '{1}');
+            "select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2, \"every\": \"10 min\", \"burst\": 1}]');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
@@ -139,9 +139,9 @@ pub const INCIDENTS: &[Incident] = &[
         what: "full_queue",
         severity: "warning",
         words: &["mail", "is full", "1 job may wait"],
-        sql: "select jobkit.enqueue('note', '{}'); select jobkit.bound_queue('mail', 1)",
-        end: "select jobkit.bound_queue('mail', null)",
-        again: "select jobkit.bound_queue('mail', null); select jobkit.bound_queue('mail', 1)",
+        sql: "select jobkit.enqueue('note', '{}'); select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
+        end: "select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": null}')",
+        again: "select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": null}'); select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
     },
     Incident {
         what: "unserved",
@@ -261,7 +261,7 @@ pub const INCIDENTS: &[Incident] = &[
             from generate_series(1, 3);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
             update jobkit.blocked_executions set since = now() - interval '14 min'",
-        end: "select jobkit.limit_key('pay', 'a', 3)",
+        end: "select jobkit.set_limit('key', 'pay', 'a', '{\"running\": 3}')",
         again: BEFORE,
     },
     Incident {
@@ -269,7 +269,7 @@ pub const INCIDENTS: &[Incident] = &[
         severity: "note",
         words: &["pay/a waits for its rate, 6/h", "1 blocked", "14 min"],
         sql: concat!(
-            "select jobkit.announce_limits('{pay}', '{2}', '{10 min}', '{1}');
+            "select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2, \"every\": \"10 min\", \"burst\": 1}]');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
@@ -277,7 +277,7 @@ pub const INCIDENTS: &[Incident] = &[
                 '{finish}'));",
             "update jobkit.blocked_executions set since = now() - interval '14 min'"
         ),
-        end: "select jobkit.rate_key('pay', 'a', '0', 1); select jobkit.sweep('', '', 500)",
+        end: "select jobkit.set_limit('key', 'pay', 'a', '{\"rate\": \"none\"}'); select jobkit.sweep('', '', 500)",
         again: BEFORE,
     },
     Incident {
@@ -296,19 +296,19 @@ pub const INCIDENTS: &[Incident] = &[
             "select jobkit.enqueue('note', '{}');
             update jobkit.jobs set created_at = now() - interval '1 h',
                 run_at = now() - interval '14 min';",
-            "select jobkit.pause('mail', 'ada', 'a reason')"
+            "select jobkit.pause_limit('queue', 'mail', null, null, 'ada', 'a reason')"
         ),
-        end: "select jobkit.resume('mail'); delete from jobkit.ready; delete from jobkit.jobs",
-        again: "select jobkit.resume('mail'); select jobkit.pause('mail', 'ada', 'another')",
+        end: "select jobkit.resume_limit('queue', 'mail'); delete from jobkit.ready; delete from jobkit.jobs",
+        again: "select jobkit.resume_limit('queue', 'mail'); select jobkit.pause_limit('queue', 'mail', null, null, 'ada', 'another')",
     },
     Incident {
         what: "paused_scope",
         severity: "note",
         words: &["kind note is held back", "by ada"],
-        sql: "select jobkit.pause_scope('kind', 'note', 'ada', 'a reason')",
-        end: "select jobkit.resume_scope('kind', 'note')",
-        again: "select jobkit.resume_scope('kind', 'note');
-            select jobkit.pause_scope('kind', 'note', 'ada', 'another')",
+        sql: "select jobkit.pause_limit('kind', 'note', null, null, 'ada', 'a reason')",
+        end: "select jobkit.resume_limit('kind', 'note')",
+        again: "select jobkit.resume_limit('kind', 'note');
+            select jobkit.pause_limit('kind', 'note', null, null, 'ada', 'another')",
     },
     // Forgotten: it lasts for an hour yet.
     Incident {
@@ -318,7 +318,7 @@ pub const INCIDENTS: &[Incident] = &[
         sql: "select jobkit.enqueue('note', '{}', p_concurrency_key => 'a');
             select jobkit.pause_key('pay', 'a', '1 h', 'ada', 'a reason');
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}')",
-        end: "select jobkit.resume_key('pay', 'a')",
+        end: "select jobkit.resume_limit('key', 'pay', 'a')",
         again: BEFORE,
     },
     Incident {

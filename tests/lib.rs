@@ -20,7 +20,9 @@ mod watch;
 pub use crate::built::built;
 pub use crate::crowd::{Crowd, Page};
 pub use crate::ended::ended;
-pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
+pub use crate::lab::{
+    Lab, Session, announce_group, announce_limiter, behind_pooler, counted, wait,
+};
 pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};
 pub use crate::roles::Roles;

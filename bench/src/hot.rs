@@ -41,8 +41,10 @@ pub(crate) async fn behind(pool: &PgPool, rounds: usize, concurrency: usize) -> 
 
 async fn unkeyed(pool: &PgPool, ahead: usize, concurrency: usize) -> Result<Duration> {
     // The key has no permit at all, as if others held them.
-    sqlx::raw_sql("select jobkit.announce_limits('{single}', '{1}')").execute(pool).await?;
-    sqlx::raw_sql("select jobkit.limit_key('single', 'hot', 0)").execute(pool).await?;
+    sqlx::raw_sql("select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"single\", \"running\": 1}]')").execute(pool).await?;
+    sqlx::raw_sql("select jobkit.set_limit('key', 'single', 'hot', '{\"running\": 0}')")
+        .execute(pool)
+        .await?;
     for start in (0..ahead).step_by(1000) {
         jobkit::enqueue_all((start..start + 1000).map(|n| Single(Payload::new(n))), pool).await?;
     }

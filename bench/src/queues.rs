@@ -47,7 +47,8 @@ async fn time(connection: &mut PgConnection, claim: &str) -> Result<(Duration, i
 pub(crate) async fn compare(pool: &PgPool, rounds: usize) -> Result<()> {
     sqlx::raw_sql(JOBS_OF_QUEUES).execute(pool).await?;
     sqlx::raw_sql("analyze jobkit.jobs, jobkit.ready").execute(pool).await?;
-    let pause = format!("select jobkit.pause('q' || n) from generate_series(1, {PAUSED}) n");
+    let pause =
+        format!("select jobkit.pause_limit('queue', 'q' || n) from generate_series(1, {PAUSED}) n");
     sqlx::raw_sql(AssertSqlSafe(pause)).execute(pool).await?;
     let one = claim("select 'one'", JOBS);
     let free = JOBS / (QUEUES - PAUSED) + 1;

@@ -1,25 +1,9 @@
--- Permits of concurrency keys, and what limits and pauses them.
-
--- Groups of concurrency keys. The limit of a key is its own override, else that of its group, else
--- what the worker that started last announced for the group.
-create table jobkit.concurrency_groups (
-    name text collate "C" primary key check (octet_length(name) between 1 and 128),
-    default_limit integer not null check (default_limit > 0),
-    override_limit integer check (override_limit >= 0),
-    changed_at timestamptz not null default clock_timestamp(),
-    -- A rate is the time from one slot to the next; '0' means no rate. A burst is how many slots
-    -- may be taken at once after a rest.
-    default_rate interval,
-    default_burst integer,
-    override_rate interval,
-    override_burst integer,
-    limiter boolean not null default false       -- not for jobs: running jobs ask for its slots
-);
+-- Permits of concurrency keys, and the slots of their rates.
 
 create domain jobkit.permit_count as integer check (value >= 0);
 
--- Concurrency keys with a permit taken, a job blocked or an override. The permits and blocked
--- executions of a key change under the lock of its row.
+-- Concurrency keys with a permit taken, a job blocked or limits of their own, which an operator set
+-- (`override_…`). The permits and blocked executions of a key change under the lock of its row.
 create table jobkit.semaphores (
     concurrency_group text collate "C" not null,
     concurrency_key text collate "C" not null,

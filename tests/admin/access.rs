@@ -194,7 +194,7 @@ async fn every_page_answers_a_viewer_of_the_database_and_has_no_payload() {
         assert_eq!(reply.status, StatusCode::OK, "{path}: {}", reply.body);
         assert!(!reply.body.contains("4711-0815"), "{path}: {}", reply.body);
     }
-    let paused = "jobkit.queues where paused_at is not null";
+    let paused = "jobkit.limits where paused_at is not null";
     let before = roles.lab.count(paused).await;
     let reply = post(&app, "/queues/pause", "queue=another&reason=").await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);

@@ -76,7 +76,7 @@ async fn limits_are_set_and_given_back() {
     let (lab, app) = site().await;
     let text = act(&app, "/concurrency/limit-group", "group=send_receipt_03&limit=7").await;
     assert_eq!(text, "The limit of send_receipt_03 is 7.");
-    let group = "jobkit.concurrency_groups where name = 'send_receipt_03' and override_limit = 7";
+    let group = "jobkit.limits where name = 'send_receipt_03' and running = 7";
     assert_eq!(lab.count(group).await, 1);
     act(&app, "/concurrency/limit-group", "group=send_receipt_03&limit=").await;
     assert_eq!(lab.count(group).await, 0);

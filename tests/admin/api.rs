@@ -80,7 +80,7 @@ async fn what_makes_no_sense_is_said_to() {
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let reply = ask(&app, "POST", pause, &form, "queue=mail").await;
     assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(lab.count("jobkit.queues where name = 'mail'").await, 0);
+    assert_eq!(lab.count("jobkit.limits where name = 'mail'").await, 0);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn programs_and_people_hold_kinds_and_queues_back() {
         let reply = ask(&app, "POST", path, &form, fields).await;
         assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}: {}", reply.body);
     }
-    assert_eq!(lab.count("jobkit.brakes").await, 0);
+    assert_eq!(lab.count("jobkit.limits where holds").await, 0);
     let nonsense = r#"{"scope": "planet", "name": "x"}"#;
     let reply = send(&app, "/api/v1/brakes/pause", nonsense).await;
     assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -136,7 +136,7 @@ async fn programs_act_as_people_do() {
     let pause = "{\"queue\": \"mail\", \"reason\": \"by a program\"}";
     let reply = send(&app, "/api/v1/queues/pause", pause).await;
     assert_eq!(reply.status, StatusCode::NO_CONTENT);
-    let paused = "jobkit.queues where name = 'mail' and paused_by = 'alice'";
+    let paused = "jobkit.limits where name = 'mail' and paused_by = 'alice'";
     assert_eq!(lab.count(paused).await, 1);
 
     let bound = |most: &str| format!("{{\"queue\": \"send_receipt_03\", \"bound\": {most}}}");

@@ -79,7 +79,7 @@ async fn without_a_login_a_name_of_another_leads_nowhere() {
         Router::new().nest_service("/jobs", dashboard().allow_unauthenticated().into_router());
     let refused = [StatusCode::MISDIRECTED_REQUEST; 3];
     assert_eq!(as_site(&app, "evil.test", "http://evil.test").await, refused);
-    assert_eq!(lab.count("jobkit.queues").await, 0);
+    assert_eq!(lab.count("jobkit.limits").await, 0);
     let done = [StatusCode::OK, StatusCode::SEE_OTHER, StatusCode::NOT_FOUND];
     assert_eq!(as_site(&app, "localhost:3000", "http://localhost:3000").await, done);
     // Below a prefix, and where the address itself names another than the header.

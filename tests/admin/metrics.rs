@@ -104,7 +104,8 @@ async fn what_holds_back_queues_and_kinds_is_a_series_while_it_does() {
 #[tokio::test]
 async fn what_operators_set_for_keys_is_told_by_group_and_paused_keys_are_counted() {
     let lab = Lab::new().await;
-    lab.run("select jobkit.announce_limits(array['pay', 'sync'], array[1, 2])").await;
+    lab.run(&jobkit_tests::announce_group("pay", 1)).await;
+    lab.run(&jobkit_tests::announce_group("sync", 2)).await;
     let app = dashboard(&lab, Permissions::viewer());
     let admin = Admin::new(lab.pool());
     let paused = async || value(&app, "jobkit_keys_paused ", "").await;
@@ -151,7 +152,8 @@ async fn odd() -> Lab {
     for name in ODD {
         admin.pause(name, "", "").await.unwrap();
         admin.limit_running(&Scope::Kind(name.into()), Some(5)).await.unwrap();
-        let group = "select jobkit.announce_limits(array[$1], array[1])";
+        let group = "select count(*) from jobkit.announce_limits(jsonb_build_array(
+            jsonb_build_object('scope', 'group', 'name', $1::text, 'running', 1)))";
         sqlx::query(group).bind(name).execute(lab.pool()).await.unwrap();
         assert_eq!(admin.limit_group(name, Some(7)).await.unwrap(), Limited::Set);
         let measure =

@@ -76,6 +76,6 @@ async fn nothing_is_paused_by_a_wait_that_is_none() {
             assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", reply.body);
         }
     }
-    let paused = "(select name from jobkit.queues union all select name from jobkit.brakes) p";
+    let paused = "jobkit.limits where holds";
     assert_eq!(lab.count(paused).await, 0);
 }

@@ -11,7 +11,9 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
             array_fill(2::smallint, array[n]), array_fill('1 h'::interval, array[n]), $1,
             array_fill(1, array[n]))
         from cardinality($1) n",
-        "select jobkit.announce_limits($1, array_fill(1, array[cardinality($1)]))",
+        "select count(*) from jobkit.announce_limits((
+            select jsonb_agg(jsonb_build_object('scope', 'group', 'name', t, 'running', 1))
+            from unnest($1) t))",
         "select jobkit.register(31, $1[1], $1, $1, '1 day',
             array_fill(10, array[cardinality($1)]))",
         // One runs, one ends, the others are blocked.
@@ -30,8 +32,8 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
             20, 20, 0, now(), now(), now(), jsonb_build_object(t, t), t, t, t, array[t],
             jsonb_build_object(t, t)
         from unnest($1) with ordinality as of (t, i)",
-        "insert into jobkit.queues (name, paused_at, paused_by, reason)
-        select t, now(), t, t from unnest($1) t",
+        "insert into jobkit.limits (scope, name, paused_at, paused_by, pause_reason)
+        select 'queue', t, now(), t, t from unnest($1) t",
         "insert into jobkit.schedules (name, times, next_at, catch_up, catch_up_max,
             catch_up_window, overlap, jitter, kind, queue, priority, max_attempts, args, paused_at,
             paused_by, pause_reason) select t, '*/20 * * * *', now() + '1 h', 'latest', 1, '0',

@@ -70,7 +70,10 @@ async fn queues_are_paused_and_resumed_by_name() {
     let lab = Lab::new().await;
     let paused = json(&lab, &["queues", "pause", "mail", "--reason", "the gateway"]).await;
     assert_eq!((&paused["queue"], &paused["changed"]), (&"mail".into(), &true.into()));
-    assert_eq!(text(&lab, "select paused_by || reason from jobkit.queues").await, "adathe gateway");
+    assert_eq!(
+        text(&lab, "select paused_by || pause_reason from jobkit.limits where holds").await,
+        "adathe gateway"
+    );
     let again = run(&lab, &["queues", "pause", "mail"]).await.good();
     assert!(again.contains("was already paused"), "{again}");
     let resumed = run(&lab, &["queues", "resume", "mail", "--actor", "bob"]).await.good();

@@ -19,7 +19,10 @@ async fn a_standby_that_nobody_hears_of_is_named_while_commits_wait_for_it() {
     lab.until("current_setting('synchronous_standby_names') = 'nobody'").await;
     let mut session = lab.session("an operator").await;
     let pid = session.pid;
-    let pause = tokio::spawn(async move { session.run("select jobkit.pause('mail')").await });
+    let pause =
+        tokio::spawn(
+            async move { session.run("select jobkit.pause_limit('queue', 'mail')").await },
+        );
     let waits = format!(
         "exists (select from pg_stat_activity where pid = {pid} and wait_event = 'SyncRep'
             and query_start < clock_timestamp() - interval '5 s')"

@@ -74,14 +74,14 @@ const USES: &str = "
     ), peak as (
         select l.grp, l.key, max(l.n) as n from level l group by l.grp, l.key
     )
-    select g.default_limit, count(*), min(p.n)::bigint,
+    select g.code_running, count(*), min(p.n)::bigint,
         max(p.n)::bigint, (
             select extract(epoch from sum(r.ended - r.began))::float8 from run r
             where r.grp = g.name
         )
-    from peak p join jobkit.concurrency_groups g on g.name = p.grp
-    group by g.name, g.default_limit
-    order by g.default_limit";
+    from peak p join jobkit.limits g on g.scope = 'group' and g.name = p.grp
+    group by g.name, g.code_running
+    order by g.code_running";
 
 /// Checks that never more ran of a key than its limit, and says how many did, by group.
 pub(crate) async fn uses(lab: &Lab) -> Vec<Use> {
@@ -116,7 +116,7 @@ const WRONG: &str = "
     union all
     select format('%s of %s permits are taken: %s %s', l.taken, l.effective_limit,
         l.concurrency_group, l.concurrency_key)
-    from jobkit.limits l where l.taken > l.effective_limit";
+    from jobkit.key_limits l where l.taken > l.effective_limit";
 
 /// Checks the invariants while workers start and stop, and that no limit is exceeded.
 pub(crate) async fn check(lab: &Lab) {
@@ -178,7 +178,7 @@ async fn watch(pool: sqlx::PgPool, enough: Arc<AtomicBool>) -> Seen {
         select coalesce(sum(l.taken) filter (where b.key is not null), 0),
             coalesce(sum(l.effective_limit) filter (where b.key is not null), 0),
             coalesce(sum(l.taken), 0), count(*) filter (where l.taken > l.effective_limit)
-        from jobkit.limits l
+        from jobkit.key_limits l
         left join backlog b on b.grp = l.concurrency_group and b.key = l.concurrency_key";
     let (mut seen, mut last, mut checked) = (Seen::default(), Instant::now(), Instant::now());
     while !enough.load(Ordering::Relaxed) {

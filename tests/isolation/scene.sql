@@ -18,11 +18,11 @@ begin
     delete from jobkit.attempts;
     delete from jobkit.dead_letters;
     delete from jobkit.workers;
-    delete from jobkit.queues;
-    delete from jobkit.concurrency_groups;
+    delete from jobkit.limits;
     perform setval('jobkit.jobs_id_seq', 1, false);
     perform setval('jobkit.dead_letters_id_seq', 1, false);
-    perform jobkit.announce_limits(array['g'], array[p_limit]);
+    perform jobkit.announce_limits(jsonb_build_array(jsonb_build_object(
+        'scope', 'group', 'name', 'g', 'running', p_limit)));
     for v_worker in 1 .. 3 loop
         perform scene.register(v_worker);
     end loop;
@@ -147,11 +147,11 @@ create view scene.problems as
     union all
     select 'more permits than the limit', s.concurrency_key
     from jobkit.semaphores s
-    left join jobkit.concurrency_groups g on g.name = s.concurrency_group
-    where s.taken > coalesce(s.override_limit, g.override_limit, g.default_limit, 1)
+    left join jobkit.limits g on g.scope = 'group' and g.name = s.concurrency_group
+    where s.taken > coalesce(s.override_limit, g.running, g.code_running, 1)
     union all
     select 'a permit that waits in a paused queue', r.job_id::text
-    from jobkit.ready r join jobkit.queues q on q.name = r.queue
+    from jobkit.ready r join jobkit.limits q on q.scope = 'queue' and q.name = r.queue
     where not r.without_permit and q.paused_at is not null;
 
 -- verdict: what is wrong now, and what is once everything that can run has run: no job is left, and
@@ -178,8 +178,10 @@ $$;
 create function scene.run_out() returns void
 language plpgsql as $$
 begin
-    if (select count(jobkit.resume(q.name)) from jobkit.queues q where q.paused_at is not null) > 0
-    then
+    if (
+        select count(jobkit.resume_limit('queue', q.name)) from jobkit.limits q
+        where q.scope = 'queue' and q.paused_at is not null
+    ) > 0 then
         perform scene.sweep();
     end if;
     for v_n in 1000 .. 1020 loop

@@ -66,9 +66,9 @@ async fn enqueues_to_a_full_queue_are_refused_and_store_nothing() {
     let queue = admin.queues().await.unwrap().remove(0);
     let bound = queue.bound.unwrap();
     assert_eq!((bound.most, bound.waiting, bound.full_since.is_some()), (5, 5, true));
-    let acts = "(select array_agg(detail order by id) from jobkit.audit where action = 'bound')";
+    let acts = "(select array_agg(detail order by id) from jobkit.audit where action = 'limit')";
     let first: serde_json::Value = lab.value(&format!("select {acts}[1]")).await;
-    assert_eq!(first, serde_json::json!({"before": null, "after": 5}));
+    assert_eq!(first, serde_json::json!({"before": {}, "after": {"waiting": 5}}));
     // The bound goes, and so does the refusal.
     assert_eq!(admin.bound_queue("default", None).await.unwrap(), Some(5));
     Noop.enqueue(lab.pool()).await.unwrap();

@@ -17,14 +17,10 @@ const WATCH: &str = "
         insert into public.claimed (noops)
         select count(*) from jobkit.jobs j where j.id = any (new.job_ids) and j.kind = 'noop';
         insert into public.breaches
-        select distinct b.scope || ' ' || b.name from jobkit.jobs j, jobkit.brakes b
-        where j.id = any (new.job_ids)
-            and b.name = case b.scope when 'queue' then j.queue when 'kind' then j.kind else '' end
-            and (b.paused_at is not null
-                or b.running_limit < jobkit.running_of(b.scope, b.name));
-        insert into public.breaches
-        select q.name from jobkit.jobs j join jobkit.queues q on q.name = j.queue
-        where j.id = any (new.job_ids) and q.paused_at is not null;
+        select distinct l.scope || ' ' || l.name from jobkit.jobs j, jobkit.limits l
+        where j.id = any (new.job_ids) and l.holds
+            and l.name = case l.scope when 'queue' then j.queue when 'kind' then j.kind else '' end
+            and (l.paused_at is not null or l.running < jobkit.running_of(l.scope, l.name));
         return null;
     end $$;
     create trigger watch after insert on jobkit.claims for each row execute function watch()";
@@ -166,10 +162,9 @@ async fn a_limit_of_nothing_is_a_pause_and_refused() {
     let refused = Admin::new(lab.pool()).limit_running(&scope, Some(0)).await.unwrap_err();
     assert_eq!(refused.to_string(), "the limit is 0; 1 to 1000000 is allowed");
     let mut session = lab.session("operator").await;
-    let refused = session.run("select jobkit.limit_running('queue', 'default', 0)").await;
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("to run nothing, pause instead"), "{refused}");
-    assert_eq!(lab.count("jobkit.brakes").await, 0);
+    let none = "select jobkit.set_limit('queue', 'default', null, '{\"running\": 0}')";
+    session.run(none).await.unwrap();
+    assert_eq!(lab.count("jobkit.limits where holds").await, 1);
 }
 
 /// What an end frees is taken at once by the worker it ended in, though nobody notifies.
@@ -207,7 +202,10 @@ async fn reads(lab: Lab) -> (i64, i64) {
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_behind_what_is_held_back_are_found_without_reading_it_again() {
     const HELD: i64 = 100_000;
-    for held in ["pause_scope('kind', 'noop')", "limit_rate('kind', 'noop', 1, '1 hour')"] {
+    for held in [
+        "pause_limit('kind', 'noop')",
+        "set_limit('kind', 'noop', null, '{\"rate\": {\"every\": \"1 hour\"}}')",
+    ] {
         let lab = Lab::new().await;
         lab.run(EFFECTS).await;
         jobkit::enqueue_all((0..HELD).map(|_| Noop), lab.pool()).await.unwrap();

@@ -89,8 +89,8 @@ impl Case {
         );
         let (default, group) = (self.default_limit, number(self.group_limit));
         sql += &format!(
-            "update jobkit.concurrency_groups
-            set default_limit = {default}, override_limit = {group};"
+            "update jobkit.limits set code_running = {default}, running = {group}
+            where scope = 'group';"
         );
         for key in &self.keys {
             let Key { name, taken, freed, .. } = key;
@@ -176,8 +176,8 @@ pub(crate) async fn permits_go_to_the_first_that_are_served(lab: Lab) {
         "insert into jobkit.workers (id, name, queues, kinds, lease, lease_until, stopping) values
         (1, 'w', '{default,paused}', '{act}', '1 s', now() + interval '1 day', false),
         (2, 'w', '{default,paused}', '{halted}', '1 s', now() + interval '1 day', true);
-        insert into jobkit.queues (name, paused_at) values ('paused', now()), ('default', null);
-        insert into jobkit.concurrency_groups (name, default_limit) values ('g', 1)",
+        insert into jobkit.limits (scope, name, paused_at) values ('queue', 'paused', now());
+        insert into jobkit.limits (scope, name, code_running) values ('group', 'g', 1)",
     )
     .await;
     let fresh = fastrand::u64(..);

@@ -147,7 +147,7 @@ async fn a_start_beside_an_open_transaction_holds_nobody_up_for_long() {
     let worker = worker.start().await.unwrap();
     let waits = "select exists (select from pg_locks where not granted
             and database = (select oid from pg_database where datname = current_database())
-            and relation = 'jobkit.queues'::regclass and mode = 'ExclusiveLock')
+            and relation = 'jobkit.limits'::regclass and mode = 'ExclusiveLock')
         from pg_sleep(0.01)";
     let (began, mut looks, mut waiting) = (Instant::now(), 0, 0);
     while began.elapsed() < Duration::from_secs(6) {

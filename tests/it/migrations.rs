@@ -277,7 +277,7 @@ async fn every_body_of_the_set_is_valid() {
 async fn a_newer_set_waits_for_no_reader_of_a_view_that_is_as_it_was() {
     let lab = Lab::new().await;
     let mut reader = lab.session("reader").await;
-    reader.run("begin; select * from jobkit.limits, jobkit.violations limit 0").await.unwrap();
+    reader.run("begin; select * from jobkit.key_limits, jobkit.violations limit 0").await.unwrap();
     lab.run("delete from jobkit._migrations where name = 'functions'").await;
     jobkit::migrate(lab.pool()).await.unwrap();
     reader.run("commit").await.unwrap();

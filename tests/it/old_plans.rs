@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use jobkit::{Job, JobContext, Registration, WorkerHandle, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, announce_limiter};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
@@ -174,7 +174,7 @@ pub(crate) async fn a_call_for_one_job_looks_at_no_others(lab: Lab) {
         )
     };
     lab.run("select jobkit.register(1, 'w', '{default}', '{act}', '1 day')").await;
-    lab.run("select jobkit.announce_limiters('{api}', '{1 s}', '{1}')").await;
+    lab.run(&announce_limiter("api", "1 s")).await;
     lab.run(&fill("generate_series(100, 100)")).await;
     lab.run("update jobkit.jobs set id = 1; update jobkit.claims set n = 1, job_ids = '{1, -1}'")
         .await;

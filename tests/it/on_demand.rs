@@ -142,14 +142,15 @@ async fn it_knows_what_there_is_to_do() {
     assert!(seconds().await.is_some_and(|next| (3000.0..=3600.0).contains(&next)));
     Noop.enqueue(lab.pool()).await.unwrap();
     assert_eq!(seconds().await, Some(0.0));
-    lab.run("select jobkit.pause('default', 'test', '')").await;
+    lab.run("select jobkit.pause_limit('queue', 'default', null, null, 'test', '')").await;
     assert!(seconds().await.is_some_and(|next| next > 3000.0), "a paused queue is nothing to do");
-    lab.run("select jobkit.resume('default')").await;
+    lab.run("select jobkit.resume_limit('queue', 'default')").await;
     assert_eq!(seconds().await, Some(0.0));
     for (scope, name) in [("kind", "noop"), ("all", "")] {
-        lab.run(&format!("select jobkit.pause_scope('{scope}', '{name}', 'test', '')")).await;
+        lab.run(&format!("select jobkit.pause_limit('{scope}', '{name}', null, null, 'test', '')"))
+            .await;
         assert!(seconds().await.is_some_and(|next| next > 3000.0), "{scope} is paused");
-        lab.run(&format!("select jobkit.resume_scope('{scope}', '{name}')")).await;
+        lab.run(&format!("select jobkit.resume_limit('{scope}', '{name}')")).await;
         assert_eq!(seconds().await, Some(0.0));
     }
     lab.run("delete from jobkit.ready").await;

@@ -4,7 +4,7 @@
 use jobkit::admin::jobs::Cancelled;
 use jobkit::admin::operations::BulkAction;
 use jobkit::{Admin, Enqueue, JobId, Registration};
-use jobkit_tests::{Lab, Log, Session, Watch};
+use jobkit_tests::{Lab, Log, Session, Watch, announce_group};
 use sqlx::{AssertSqlSafe, Row};
 use tracing::Level;
 
@@ -255,8 +255,8 @@ pub(crate) async fn a_marked_claim_passes_over_jobs_of_unknown_kinds(lab: Lab) {
 /// Whether a key stays crowded is asked of one of its blocked executions, however many there are.
 pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(lab: Lab) {
     let lab = still(lab).await;
-    lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
-    lab.run("select jobkit.limit_key('act', 'k', 0)").await;
+    lab.run(&announce_group("act", 1)).await;
+    lab.run("select jobkit.set_limit('key', 'act', 'k', '{\"running\": 0}')").await;
     fill_keyed(&lab, 1..=20_000).await;
     let claim = claim("default", From::Start, SLOTS);
     for statistics in ["", "analyze jobkit.blocked_executions"] {
@@ -279,7 +279,7 @@ pub(crate) async fn a_claim_of_a_key_without_permits_reads_none_that_it_blocks(l
 /// By plans of a time when none was blocked, which a session keeps.
 pub(crate) async fn a_relay_reads_the_one_job_that_it_passes_the_permit_to(lab: Lab) {
     let lab = still(lab).await;
-    lab.run("select jobkit.announce_limits('{act}', '{1}')").await;
+    lab.run(&announce_group("act", 1)).await;
     let claim = format!("select count(job_id) from {}", claim("default", From::Start, SLOTS));
     let settle = "select count(*) from jobkit.settle(1, jobkit.outcomes('{1}', '{1}',
         '{finish}'), nextval('claims'), '{default}', '{10}') where ending = 'claim'";
@@ -407,7 +407,7 @@ async fn those_that_hold_permits_are_found_without_a_look_at_the_backlog() {
     let watch = Watch::new(lab.url(), true).await.unwrap();
     for (call, passage) in [
         ("jobkit.sweep_unserved(1000)", "from jobkit.ready_queues() q"),
-        ("jobkit.pause('default')", "jobkit.take_back(array("),
+        ("jobkit.pause_limit('queue', 'default')", "jobkit.take_back(array("),
     ] {
         let call = AssertSqlSafe(format!("select {call}"));
         sqlx::query(call).execute(watch.pool()).await.unwrap();
@@ -447,7 +447,10 @@ async fn a_worker_has_one_plan_for_every_call_and_that_by_indexes() {
         let lab = Lab::new().await;
         lab.run("create table seen (at text, settings text)").await;
         for (function, passage) in [
-            ("claim", "select clock_timestamp(), exists (select from jobkit.brakes)"),
+            (
+                "claim",
+                "select clock_timestamp(), exists (select from jobkit.limits l where l.holds)",
+            ),
             ("settle", "if p.n = array_fill("),
         ] {
             let look = format!(

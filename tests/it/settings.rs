@@ -145,7 +145,7 @@ impl Place {
             )
             .await
             .unwrap();
-        holder.run("begin; lock table jobkit.queues in row share mode").await.unwrap();
+        holder.run("begin; lock table jobkit.limits in row share mode").await.unwrap();
         let pause = admin.clone();
         let pause = tokio::spawn(async move { pause.pause("default", "ada", "").await });
         let waits = format!(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jobkit::admin::operations::BulkAction;
 use jobkit::enqueue::{EnqueueError, Pending};
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, announce_group, announce_limiter};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
@@ -145,7 +145,11 @@ async fn all_goes_on_after(by: &str) {
     lab.run(EFFECTS).await;
     let admin = Admin::new(lab.pool());
     let worker = start(&lab).await;
-    lab.run("select jobkit.limit_rate('queue', 'braked', 10, '1 s', 20)").await;
+    lab.run(
+        "select jobkit.set_limit('queue', 'braked', null,
+            '{\"rate\": {\"every\": \"100 ms\", \"burst\": 20}}')",
+    )
+    .await;
     lab.run("select jobkit.pause_key('resting', 'k', '10 s')").await;
     admin.pause("full", "", "").await.unwrap();
     admin.bound_queue("full", Some(5)).await.unwrap();
@@ -163,7 +167,7 @@ async fn all_goes_on_after(by: &str) {
     let _begun = admin.begin_operation(&gone, "", "once").per_second(10).await.unwrap();
     lab.until(
         "exists (select from jobkit.bounds where full_since is not null)
-        and exists (select from jobkit.brakes where next_at > clock_timestamp())
+        and exists (select from jobkit.turns where tat > clock_timestamp())
         and exists (select from jobkit.semaphores where concurrency_group = 'paced'
             and tat > clock_timestamp())
         and (select count(*) from jobkit.blocked_executions
@@ -249,7 +253,7 @@ async fn take(lab: &Lab, job: i64, most: &str) -> (f64, bool) {
 }
 
 async fn limiter(lab: &Lab) {
-    lab.run("select jobkit.announce_limiters('{api}', '{10 s}', '{1}')").await;
+    lab.run(&announce_limiter("api", "10 s")).await;
 }
 
 /// Nobody waits longer than a minute behind slots that nobody will take.
@@ -285,7 +289,7 @@ pub(crate) async fn a_pause_of_a_limiter_lasts_no_longer_than_it_was_to(lab: Lab
 
 /// Of two pauses the one that ends later holds, but not one that ends so late by the step alone.
 pub(crate) async fn a_later_pause_of_a_key_is_no_longer_than_it_says(lab: Lab) {
-    lab.run("select jobkit.announce_limits('{g}', '{1}')").await;
+    lab.run(&announce_group("g", 1)).await;
     let left = "select extract(epoch from paused_until - clock_timestamp())::float8 || ' ' ||
         extract(epoch from paused_for)::float8 from jobkit.semaphores";
     let left_of = async || {

@@ -215,7 +215,9 @@ fn insert(id: i64, priority: i16, group: &str, key: &str) -> String {
 /// More of what may not be claimed than there are slots, and behind it the row.
 pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab) {
     let lab = prepared(lab).await;
-    for brake in ["pause_scope('kind', 'act')", "limit_running('kind', 'act', 1)"] {
+    for brake in
+        ["pause_limit('kind', 'act')", "set_limit('kind', 'act', null, '{\"running\": 1}')"]
+    {
         let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 4);
         let worker = worker.start().await.unwrap();
         lab.run(&format!("select jobkit.{brake}")).await;
@@ -234,7 +236,7 @@ pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab
         assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, waiting, "{brake}");
         worker.stop().await;
         lab.run(
-            "delete from jobkit.brakes; delete from jobkit.scheduled; delete from jobkit.ready",
+            "delete from jobkit.limits; delete from jobkit.turns; delete from jobkit.scheduled; delete from jobkit.ready",
         )
         .await;
         lab.run("delete from jobkit.jobs; delete from jobkit.stuck_jobs; delete from effects")

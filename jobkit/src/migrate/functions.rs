@@ -16,10 +16,6 @@ macro_rules! functions {
 const FUNCTIONS: &[(&str, &str)] = functions! {
     attention { acknowledge blocked_lanes unacknowledge }
     audit { note note_ended note_jobs prune_audit }
-    brakes {
-        brake_room braking claim_braked claim_charge claim_few limit_rate limit_running pause_scope
-        release_brake require_brake resume_scope running_of
-    }
     causes { forget_cause mute_cause note_cause }
     coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
     completion { complete completion part }
@@ -41,6 +37,11 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
         withdraw wrong_at_length wrong_with
     }
+    limits {
+        announce_limits claim_charge claim_few claim_limited fit_limits limit_key limiting
+        pause_key pause_key_of pause_limit read_limit require_pausable resume_key resume_limit
+        running_of said set_limit turn_room
+    }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {
@@ -48,15 +49,14 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         operation_end operation_page operation_stop operation_took place_before
     }
     permits {
-        acquire acquire_or_block announce_limiters announce_limits begin_slots block block_backlog
-        create_semaphores decide_lock grant_and_wake grant_due grant_permits grant_timed hand_over
-        limit_group limit_key lock_semaphores pace paced pass_permit pause_key pause_key_of
-        rate_group rate_key require_rate resume_key room signal skip_dead slots_end sweep
-        sweep_begin sweep_cancelled sweep_note sweep_start sweep_unserved take_slot unblock
+        acquire acquire_or_block begin_slots block block_backlog create_semaphores decide_lock
+        grant_and_wake grant_due grant_permits grant_timed hand_over lock_semaphores pace paced
+        pass_permit room signal skip_dead slots_end sweep sweep_begin sweep_cancelled sweep_note
+        sweep_start sweep_unserved take_slot unblock
     }
     queues {
-        announce_bounds bound_queue look_at_bounds matching_queues pause ready_heads ready_queues
-        require_room resume some_begin take_back waiting_in
+        look_at_bounds matching_queues ready_heads ready_queues require_room some_begin take_back
+        waiting_in
     }
     reports { checkpoint prune_checkpoints prune_reports report reports_of }
     roles { shown_args shown_metadata shows_payloads }
@@ -80,9 +80,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
 };
 
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an
-/// exclusive lock, and claims of keys read `limits`.
+/// exclusive lock, and claims of keys read `key_limits`.
 const VIEWS: &[(&str, &str)] = functions! {
-    permits { limits }
+    permits { key_limits }
+    limits { turn_limits }
     roles {
         shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
     }

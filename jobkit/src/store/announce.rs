@@ -1,8 +1,10 @@
+use serde::Serialize;
+
 use super::call::{Statement, column, sparse};
-use super::read::Answer;
+use super::read::from_row;
 use super::time::interval;
 use crate::limiter::Declaration;
-use crate::policy::{Policy, Subscription};
+use crate::policy::{Policy, Rate, Subscription};
 
 /// Tells the database what this binary says of its kinds.
 pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
@@ -26,33 +28,74 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(column(policies, |p| p.takes_text))
 }
 
-/// Tells the database what this binary says of the limits and rates of its concurrency groups.
-/// Answers the groups of which something changed: the limit that was, if there was one, and is now.
-pub(crate) fn announce_limits(policies: &[Policy]) -> Statement<Vec<(String, Option<i32>, i32)>> {
-    let statement = Statement::new(
-        "select concurrency_group, old_limit, new_limit
-        from jobkit.announce_limits($1, $2, $3, $4)",
-    );
-    bind_limits(statement, policies)
+/// What code says of a limit, as `jobkit.announce_limits` reads it.
+#[derive(Debug, Serialize)]
+pub(crate) struct SaidLimit {
+    scope: &'static str,
+    name: String,
+    running: Option<i32>,
+    every: Option<String>,
+    burst: Option<i32>,
+    waiting: Option<i32>,
 }
 
-/// Binds the limits and rates of their concurrency groups.
-pub(super) fn bind_limits<A: Answer>(statement: Statement<A>, policies: &[Policy]) -> Statement<A> {
-    let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
-    let rates = groups.clone().map(|(_, rate)| rate);
-    statement
-        .bind(groups.clone().map(|(c, _)| c.group).collect::<Vec<_>>())
-        .bind(groups.map(|(c, _)| limit(c.limit)).collect::<Vec<_>>())
-        .bind(rates.clone().map(|rate| rate.map(|rate| interval(rate.every))).collect::<Vec<_>>())
-        .bind(rates.map(|rate| rate.map(|rate| limit(rate.burst))).collect::<Vec<_>>())
+impl SaidLimit {
+    fn new(scope: &'static str, name: &str, rate: Option<Rate>) -> Self {
+        Self {
+            scope,
+            name: name.to_owned(),
+            running: None,
+            every: rate.map(|rate| format!("{} us", rate.every.as_micros())),
+            burst: rate.map(|rate| limit(rate.burst)),
+            waiting: None,
+        }
+    }
+
+    /// Of the groups of concurrency keys of these kinds.
+    pub(crate) fn groups(policies: &[Policy]) -> Vec<Self> {
+        let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
+        let said = groups.map(|(group, rate)| Self {
+            running: Some(limit(group.limit)),
+            ..Self::new("group", group.group, rate)
+        });
+        said.collect()
+    }
+
+    /// Of a limiter.
+    pub(crate) fn limiter(limiter: &Declaration) -> Self {
+        Self::new("limiter", &limiter.name, Some(limiter.rate))
+    }
+
+    /// Of a queue in which only so many jobs may wait.
+    pub(crate) fn backlog(queue: &str, jobs: u32) -> Self {
+        Self { waiting: Some(limit(jobs)), ..Self::new("queue", queue, None) }
+    }
 }
 
-/// The same of its limiters. Answers those of which the rate was another one.
-pub(crate) fn announce_limiters(limiters: &[Declaration]) -> Statement<Vec<String>> {
-    Statement::new("select * from jobkit.announce_limiters($1, $2, $3)")
-        .bind(column(limiters, |l| l.name.as_str()))
-        .bind(column(limiters, |l| interval(l.rate.every)))
-        .bind(column(limiters, |l| limit(l.rate.burst)))
+/// A limit of which code says something else than before.
+#[derive(Debug)]
+pub(crate) struct ChangedLimit {
+    pub(crate) scope: String,
+    pub(crate) name: String,
+    /// What code said before, if it said anything.
+    pub(crate) before: Option<String>,
+    pub(crate) after: String,
+}
+
+from_row! { ChangedLimit { scope, name, before, after } }
+
+/// Tells the database what this binary says of limits. Answers what changed.
+pub(crate) fn announce_limits(said: &[SaidLimit]) -> Statement<Vec<ChangedLimit>> {
+    Statement::new(
+        "select scope, name, nullif(before::text, '{}') as before, after::text
+        from jobkit.announce_limits($1::jsonb)",
+    )
+    .bind(json(said))
+}
+
+/// The limits in the form in which SQL reads them.
+pub(super) fn json(said: &[SaidLimit]) -> String {
+    serde_json::to_string(said).expect("texts and numbers have a form in JSON")
 }
 
 /// The same of the topics of its kinds.

@@ -41,7 +41,7 @@ mod turns;
 mod wait;
 
 pub(crate) use self::announce::{
-    announce, announce_limiters, announce_limits, announce_subscriptions,
+    ChangedLimit, SaidLimit, announce, announce_limits, announce_subscriptions,
 };
 pub(crate) use self::ask::Ask;
 pub(crate) use self::call::{Call, Statement, statements};
@@ -59,7 +59,7 @@ pub(crate) use self::next_work::next_work;
 pub(crate) use self::notifications::{News, Notifications};
 pub(crate) use self::pause::{limiter_paused, pause_key, pause_key_of, take_slot};
 pub(crate) use self::queues::{
-    Says, Serves, announce_bounds, look_at_bounds, matching_queues, register, rise, sleep,
+    Says, Serves, look_at_bounds, matching_queues, register, rise, sleep,
 };
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::reports::{

@@ -11,7 +11,7 @@ use super::read::One;
 statements! {
     /// Pauses a concurrency key for so long. Whether some worker has announced its group.
     fn pause_key(group: &str, key: &str, pause: PgInterval) -> One<bool>
-        = "select jobkit.pause_key($1, $2, $3)",
+        = "select jobkit.pause_key($1, $2, $3) is not null",
         debug_span!("jobkit.pause", group, key);
 
     /// Pauses the concurrency key of a job. Whether it has one.

@@ -23,10 +23,6 @@ statements! {
         = "select m.queue from jobkit.matching_queues($1, $2, $3) m order by m.queue collate \"C\"",
         trace_span!("jobkit.follow");
 
-    /// Tells how many jobs may wait in these queues.
-    fn announce_bounds(queues: &[&str], most: &[i32]) -> ()
-        = "select jobkit.announce_bounds($1, $2)";
-
     /// Looks which of the queues that have a bound are full, if that is due.
     fn look_at_bounds() -> One<i32> = "select jobkit.look_at_bounds()",
         trace_span!("jobkit.bounds");

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::Call;
-use super::announce::bind_limits;
+use super::announce::{SaidLimit, json};
 use super::ask::Ask;
 use super::call::{Statement, column, statements};
 use super::read::{One, from_row};
@@ -66,10 +66,10 @@ from_row! { Prepared { announced, limited, has_days, waits, queues, ready } }
 
 /// How far the database is prepared for these kinds, and for so many days of history.
 pub(crate) fn prepared(policies: &[Policy], days: i32) -> Statement<One<Prepared>> {
-    let statement = Statement::new(include_str!("sql/tests_prepared.sql"))
+    Statement::new(include_str!("sql/tests_prepared.sql"))
         .bind(column(policies, |policy| policy.kind))
-        .bind(days);
-    bind_limits(statement, policies)
+        .bind(days)
+        .bind(json(&SaidLimit::groups(policies)))
 }
 
 /// A live job, wherever it is.

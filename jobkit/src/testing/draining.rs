@@ -11,9 +11,9 @@ use crate::error::{DatabaseError, StartError, StartProblems};
 use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
-    Call, Decided, DueSchedule, Prepared, announce, announce_limits, announce_subscriptions, clock,
-    declare_schedules, due_schedules, fire, interval, prepare_days, prepared, promote,
-    queues_ready, transaction_age,
+    Call, Decided, DueSchedule, Prepared, SaidLimit, announce, announce_limits,
+    announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval, prepare_days,
+    prepared, promote, queues_ready, transaction_age,
 };
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};
@@ -235,7 +235,7 @@ pub(super) async fn prepare(
     let connection = &mut **session.connection().await?;
     let found = prepared(&policies, days).call(connection).await?;
     if !found.limited {
-        announce_limits(&policies).call(connection).await?;
+        announce_limits(&SaidLimit::groups(&policies)).call(connection).await?;
     }
     if anew || !found.announced {
         announce(&policies).call(connection).await?;

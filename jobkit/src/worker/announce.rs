@@ -11,7 +11,7 @@ use crate::limiter;
 use crate::policy::{Policy, Subscription};
 use crate::registry::Registry;
 use crate::schedule::Declaration;
-use crate::store::{self, Link};
+use crate::store::{self, ChangedLimit, Link, SaidLimit};
 
 /// Tells the database of all kinds of jobs that are linked into this binary, as the start of a
 /// worker does, without starting one: their queues, attempts, limits and keys.
@@ -36,28 +36,46 @@ pub async fn announce(pool: &PgPool) -> Result<(), AnnounceError> {
     let deadlines = Settings::default().deadlines();
     let mut link = Link::new("announce", pool.clone(), deadlines).of_operator();
     link.check_schema().await?;
-    tell(&mut link, &registry.announcements()).await?;
+    let policies = registry.announcements();
+    tell(&mut link, &policies, &SaidLimit::groups(&policies)).await?;
     subscriptions(&mut link, &registry.subscriptions()).await?;
     link.close().await;
     Ok(())
 }
 
-/// Tells the database of these kinds, with their limits.
-pub(super) async fn tell(link: &mut Link, policies: &[Policy]) -> Result<(), DatabaseError> {
-    let changed = ticker::insist(link, &store::announce_limits(policies)).await?;
-    let changed = changed.into_iter().filter_map(|(group, old, new)| Some((group, old?, new)));
-    let (first, more) = some(changed);
-    for (group, old, new) in first {
-        if old == new {
-            tracing::warn!(group, "jobkit: this binary changed the rate of a concurrency group");
-        } else {
-            tracing::warn!(group, old, new, "jobkit: this binary changed a concurrency limit");
-        }
+/// Tells the database of these kinds, and of the limits in code.
+pub(super) async fn tell(
+    link: &mut Link,
+    policies: &[Policy],
+    limits: &[SaidLimit],
+) -> Result<(), DatabaseError> {
+    let changed = ticker::insist(link, &store::announce_limits(limits)).await?;
+    let (first, more) = some(changed.into_iter().filter(|limit| limit.before.is_some()));
+    for ChangedLimit { scope, name, before, after } in first {
+        tracing::warn!(
+            scope,
+            name,
+            old = before,
+            new = after,
+            "jobkit: this binary changed a limit"
+        );
     }
     if more > 0 {
-        tracing::warn!(groups = more, "jobkit: this binary changed more concurrency groups");
+        tracing::warn!(limits = more, "jobkit: this binary changed more limits");
     }
     ticker::insist(link, &store::announce(policies)).await
+}
+
+/// What a worker's code says of limits: of its kinds' groups, of limiters, and of backlogs.
+pub(super) fn limits(
+    policies: &[Policy],
+    limiters: &[limiter::Declaration],
+    backlogs: &[(String, u32)],
+) -> Vec<SaidLimit> {
+    let mut said = SaidLimit::groups(policies);
+    said.extend(limiters.iter().map(SaidLimit::limiter));
+    said.extend(backlogs.iter().map(|(queue, jobs)| SaidLimit::backlog(queue, *jobs)));
+    said
 }
 
 /// Tells the database of the topics of these kinds, which it knows by now.
@@ -107,44 +125,4 @@ pub(super) fn limiter_problems(
         )
     });
     taken.collect()
-}
-
-/// Tells the database of the limiters in code.
-pub(super) async fn limiters(
-    link: &mut Link,
-    limiters: &[limiter::Declaration],
-) -> Result<(), DatabaseError> {
-    if limiters.is_empty() {
-        return Ok(());
-    }
-    let (first, more) = some(ticker::insist(link, &store::announce_limiters(limiters)).await?);
-    for limiter in first {
-        tracing::warn!(limiter, "jobkit: this binary changed the rate of a limiter");
-    }
-    if more > 0 {
-        tracing::warn!(limiters = more, "jobkit: this binary changed the rates of more limiters");
-    }
-    Ok(())
-}
-
-/// Tells the database which queues have a bound, and which kinds get what is published.
-pub(super) async fn queues_and_topics(
-    link: &mut Link,
-    bounds: &[(String, u32)],
-    said: &[Subscription],
-) -> Result<(), DatabaseError> {
-    announce_bounds(link, bounds).await?;
-    subscriptions(link, said).await
-}
-
-/// Tells the database how many jobs may wait in queues, as code says.
-async fn announce_bounds(link: &mut Link, bounds: &[(String, u32)]) -> Result<(), DatabaseError> {
-    if bounds.is_empty() {
-        return Ok(());
-    }
-    let most = |most: &u32| i32::try_from(*most).unwrap_or(i32::MAX);
-    let of = |(queue, jobs): &(String, u32)| (queue.clone(), most(jobs));
-    let (queues, most): (Vec<String>, Vec<i32>) = bounds.iter().map(of).unzip();
-    let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
-    ticker::insist(link, &store::announce_bounds(&queues, &most)).await
 }

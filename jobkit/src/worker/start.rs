@@ -82,8 +82,9 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     }
     warn(&mut link, &worker.queues).await?;
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
-    prepare(&mut link, &announced, &limiters, &mut declared, days).await?;
-    announce::queues_and_topics(&mut link, &worker.bounds, &registry.subscriptions()).await?;
+    let limits = announce::limits(&announced, &limiters, &worker.bounds);
+    prepare(&mut link, &announced, &limits, &mut declared, days).await?;
+    announce::subscriptions(&mut link, &registry.subscriptions()).await?;
     let says = Says::new(declared.number(), ZoneRules::current());
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, &says).await?;
     link.close().await;

@@ -18,7 +18,7 @@ create or replace function jobkit.claim(
 ) returns setof jobkit.claimed
 language plpgsql set search_path = pg_catalog, pg_temp set enable_sort = off as $$
 declare
-    v_braked boolean;
+    v_limited boolean;
     v_kinds text[];                              -- if so, p_kinds as passed in
     v_held json;                                 -- why some jobs are held back
     v_started timestamptz;
@@ -33,16 +33,15 @@ begin
         perform jobkit.plan_once();
     end if;
     perform jobkit.decide_lock();
-    select clock_timestamp(), exists (select from jobkit.brakes)
-        or exists (select from jobkit.queues q where q.paused_at is not null)
-    into v_started, v_braked from jobkit.workers w
+    select clock_timestamp(), exists (select from jobkit.limits l where l.holds)
+    into v_started, v_limited from jobkit.workers w
     where w.id = p_worker and w.lease_until > clock_timestamp() for key share;
     if not found then
         raise exception 'jobkit: worker % has no lease', p_worker using errcode = 'JK001';
     end if;
-    if v_braked then
+    if v_limited then
         v_kinds := p_kinds;
-        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_braked(
+        select * into p_kinds, p_slots, p_ahead, v_at, v_started, v_held from jobkit.claim_limited(
             p_kinds, p_queues, p_slots, p_ahead, p_marks, p_first, p_last, p_pools, p_rooms);
     elsif p_marks <> '{}' or p_rooms <> '{}' then
         v_at := jobkit.claim_shared(p_kinds, p_queues, p_slots, p_marks, p_first, p_last, p_pools,
@@ -63,7 +62,7 @@ begin
         (extract(epoch from clock_timestamp() - v_started) * 1000000)::bigint)
     into v_ids, v_plain, v_row.note from picked p;
     return next v_row;
-    if not v_plain or p_ahead <> '{}' or v_braked then
+    if not v_plain or p_ahead <> '{}' or v_limited then
         select * into v_ids, v_noted, v_notes from jobkit.claim_apart(
             p_worker, p_n, v_ids, v_plain, p_queues, p_slots, p_ahead, p_kinds, v_kinds, v_held);
     end if;

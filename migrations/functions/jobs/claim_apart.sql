@@ -1,6 +1,6 @@
 -- claim_apart: handles what is not on the plain path of a claim: jobs that may have to wait for a
 -- slot (`claim_ahead`), jobs that hold or need a permit (`claim_permits`), and charging rates.
---   p_asked  the kinds that the caller asked for; null if nothing is braked
+--   p_asked  the kinds that the caller asked for; null if nothing is limited or paused
 -- Returns the jobs that begin at once and that the caller has to record, those already recorded,
 -- and the notes of the claim.
 create or replace function jobkit.claim_apart(

@@ -18,9 +18,9 @@ begin
         select j.id, j.concurrency_group as grp, j.concurrency_key as key
         from jobkit.jobs j where j.id = any (p_jobs)
     ), lim as materialized (
-        select g.name, case when coalesce(g.override_rate, g.default_rate) > '0' then 0
-            else coalesce(g.override_limit, g.default_limit) end as n
-        from jobkit.concurrency_groups g
+        select g.name, case when coalesce(g.every, g.code_every) > '0' then 0
+            else coalesce(g.running, g.code_running, 1) end as n
+        from jobkit.limits g where g.scope = 'group'
     ), demand as materialized (
         select a.grp, a.key, case when count(*) <= coalesce(min(l.n), 1) then count(*) else 0 end
             as n

@@ -20,7 +20,7 @@ begin
         select b.grp, b.key, count(*)::integer as n from begun b group by 1, 2
     loop
         update jobkit.semaphores s set tat = p.tat, paused_until = p.paused_until
-        from jobkit.limits l
+        from jobkit.key_limits l
         cross join lateral jobkit.pace(l.concurrency_group, l.concurrency_key, clock_timestamp(),
             l.reserved, v_key.n, l.taken, l.crowded) p
         where l.concurrency_group = v_key.grp and l.concurrency_key = v_key.key and s.ctid = l.at;

@@ -17,7 +17,7 @@ begin
             select m.at from exhausted e
             cross join lateral (
                 -- Only if the key is exhausted: a job that nobody serves gets no permit either.
-                select from jobkit.limits l
+                select from jobkit.key_limits l
                 where l.concurrency_group = e.grp and l.concurrency_key = e.key
                     and (l.taken >= l.effective_limit or l.timed and jobkit.paced(
                         l.rate, l.paused_until, l.due_at, l.reserved)) offset 0

@@ -21,7 +21,7 @@ begin
             l.override_limit, l.timed, f.freed, f.free, b.at as place, b.job_id
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
-            select * from jobkit.limits l
+            select * from jobkit.key_limits l
             where l.concurrency_group = k.grp and l.concurrency_key = k.key limit 1
         ) l
         cross join lateral (

@@ -16,7 +16,7 @@ begin
         select l.*, coalesce(k.freed, 0) as freed
         from unnest(p_groups, p_keys, p_freed) as k (grp, key, freed)
         cross join lateral (
-            select * from jobkit.limits l
+            select * from jobkit.key_limits l
             where l.concurrency_group = k.grp and l.concurrency_key = k.key limit 1
         ) l
         where l.timed

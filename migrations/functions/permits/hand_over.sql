@@ -23,7 +23,7 @@ begin
         ) w
         join jobkit.jobs j on j.id = any (p_jobs) and j.crashes < 2
             and jobkit.versioned(j.kind, j.version) = any (w.kinds)
-            and not exists (select from jobkit.braking(j.queue, j.kind))
+            and not exists (select from jobkit.limiting(j.queue, j.kind))
             and not exists (select from jobkit.permits h where h.job_id = j.id and h.metered)
     ), claimed as (
         insert into jobkit.claims (worker_id, n, job_ids, keyed, replays)

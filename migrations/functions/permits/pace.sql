@@ -20,7 +20,7 @@ declare
     v_due timestamptz;
 begin
     select l.* into v_key
-    from jobkit.limits l where l.concurrency_group = p_group and l.concurrency_key = p_key;
+    from jobkit.key_limits l where l.concurrency_group = p_group and l.concurrency_key = p_key;
     paused_until := case when v_key.paused_until > p_at
         then least(v_key.paused_until, p_at + v_key.paused_for) end;
     tat := p_at + v_key.rate * v_key.burst;

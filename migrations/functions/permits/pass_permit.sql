@@ -25,7 +25,7 @@ begin
     v_started := clock_timestamp();
     with choice as materialized (
         select n.at, j.id, j.dead_letter_id is not null as replays
-        from jobkit.limits l
+        from jobkit.key_limits l
         cross join lateral (
             select n.ctid as at, n.job_id, n.kind from jobkit.blocked_executions n
             where n.concurrency_group = v_key.grp and n.concurrency_key = v_key.key
@@ -40,7 +40,7 @@ begin
         ) w
         cross join lateral (select * from jobkit.jobs j where j.id = n.job_id offset 0) j
         where l.at = v_key.at and l.taken = l.effective_limit and not l.timed and j.crashes < 2
-            and n.kind = any (w.kinds) and not exists (select from jobkit.braking(j.queue, n.kind))
+            and n.kind = any (w.kinds) and not exists (select from jobkit.limiting(j.queue, n.kind))
             and p_room[array_position(p_queues, j.queue)] > 0
             and jobkit.payload_size(j) <= 8 * 1024 * 1024
     ), unblocked as (

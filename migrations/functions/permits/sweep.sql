@@ -42,7 +42,7 @@ begin
     ), starved as (
         select e.grp, e.key, e.place
         from seen e
-        left join jobkit.limits l on l.concurrency_group = e.grp and l.concurrency_key = e.key
+        left join jobkit.key_limits l on l.concurrency_group = e.grp and l.concurrency_key = e.key
         -- The grant shortens a pause that ends later than it would if it began now (`pace`).
         where (l.at is null or l.taken < l.effective_limit and not jobkit.paced(l.rate,
                 case when l.paused_until <= clock_timestamp() + l.paused_for

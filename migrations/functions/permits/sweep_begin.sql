@@ -12,19 +12,16 @@ set jit = off
 as $$
 declare
     v_last timestamptz;
-    v_resumed timestamptz;
 begin
-    select s.began_at, s.resumed_at into v_last, v_resumed from jobkit.sweeps s
+    select s.began_at into v_last from jobkit.sweeps s
     where clock_timestamp() not between s.began_at and s.began_at + p_every
     for update skip locked;
     due := found;
     -- A start is recorded a moment before its commit, and its own sweep follows a moment later.
     v_last := v_last - interval '10 s';
     explained := (v_last > clock_timestamp() - interval '10 s') is true
-        or (v_resumed > v_last) is true
         or exists (select from jobkit.workers w where w.started_at > v_last)
-        or exists (select from jobkit.queues q where q.resumed_at > v_last)
-        or exists (select from jobkit.concurrency_groups g where g.changed_at > v_last);
+        or exists (select from jobkit.limits l where l.changed_at > v_last);
     update jobkit.sweeps s set began_at = clock_timestamp() where due;
     if due then
         perform jobkit.follow_left(10000);

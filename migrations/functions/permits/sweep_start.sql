@@ -8,6 +8,6 @@ set lock_timeout = '2s'
 as $$
 begin
     perform set_config('lock_timeout', p_patience::text, true);
-    lock table jobkit.queues in exclusive mode;
+    lock table jobkit.limits in exclusive mode;
 end
 $$;

@@ -24,14 +24,14 @@ declare
 begin
     perform jobkit.decide_lock();
     if not exists (
-        select from jobkit.concurrency_groups g where g.name = p_limiter and g.limiter
+        select from jobkit.limits l where l.scope = 'limiter' and l.name = p_limiter
     ) then
         return;
     end if;
     perform jobkit.create_semaphores(array[p_limiter], array[p_key]);
     select l.tat, l.paused_until, l.paused_for, coalesce(l.rate, '0') as every,
         coalesce(l.burst, 1) as burst into v_key
-    from jobkit.limits l where l.concurrency_group = p_limiter and l.concurrency_key = p_key;
+    from jobkit.key_limits l where l.concurrency_group = p_limiter and l.concurrency_key = p_key;
     v_now := clock_timestamp();
     if v_key.paused_until > v_now + v_key.paused_for then
         v_key.paused_until := v_now + v_key.paused_for;

@@ -1,5 +1,5 @@
--- look_at_bounds: counts the waiting jobs of queues with a bound, and records which queues are
--- full: from reaching the bound until a tenth of it is free again.
+-- look_at_bounds: counts the waiting jobs of queues that limit them, and records which queues are
+-- full: from reaching the limit until a tenth of it is free again.
 --   p_queue  look at this queue, now
 -- Returns how many queues it looked at. Whichever worker comes first looks at each queue once a
 -- second, or less often if that would take more than a twentieth of the time. It looks at once if
@@ -26,7 +26,8 @@ begin
         order by b.queue for no key update skip locked
     loop
         v_began := clock_timestamp();
-        v_most := coalesce(v_bound.override, v_bound.announced);
+        select coalesce(l.waiting, l.code_waiting) into v_most
+        from jobkit.limits l where l.scope = 'queue' and l.name = v_bound.queue;
         v_waiting := jobkit.waiting_in(v_bound.queue, v_most + 1, true);
         v_now := clock_timestamp();
         v_full := v_waiting >= v_most - case when v_bound.full_since is null then 0

@@ -20,6 +20,7 @@ language sql stable as $$
         from jobkit.jobs j where j.id = h.job_id offset 0
     ) j
     where not exists (
-        select from jobkit.queues s where s.name = q.queue and s.paused_at is not null
+        select from jobkit.limits s
+        where s.holds and s.scope = 'queue' and s.name = q.queue and s.paused_at is not null
     )
 $$;

@@ -15,7 +15,8 @@ begin
     select * into v_bound from jobkit.bounds b
     where b.queue = p_queue
         and b.open_until not between clock_timestamp() and clock_timestamp() + interval '5 s';
-    v_most := coalesce(v_bound.override, v_bound.announced);
+    select coalesce(l.waiting, l.code_waiting) into v_most from jobkit.limits l
+    where l.scope = 'queue' and l.name = v_bound.queue;
     v_full := v_bound.full_since is not null;
     if v_most is not null and current_setting('transaction_isolation') <> 'serializable'
         and (v_bound.looked_at between clock_timestamp() - interval '5 s' and clock_timestamp())

@@ -24,10 +24,8 @@ declare
     v_retrying boolean;
 begin
     perform jobkit.decide_lock();
-    if exists (select from jobkit.brakes)
-        or exists (select from jobkit.queues q where q.paused_at is not null)
-    then
-        select b.at into v_picked from jobkit.claim_braked(
+    if exists (select from jobkit.limits l where l.holds) then
+        select b.at into v_picked from jobkit.claim_limited(
             p_kinds, p_queues, p_slots, '{}', '{}', '{}', '{}', '{}', '{}') b;
     end if;
     for v_ready in

@@ -42,7 +42,7 @@ create or replace view jobkit.key_violations as
     where not s.crowded or (b.priority, b.job_id) < (s.from_priority, s.from_id)
     union all
     select s.concurrency_group, s.concurrency_key, 'a free permit and a blocked job to run'
-    from jobkit.limits s
+    from jobkit.key_limits s
     where s.taken < s.effective_limit and not jobkit.paced(
             s.rate, s.paused_until, s.due_at, s.reserved)
         and exists (

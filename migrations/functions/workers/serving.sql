@@ -7,10 +7,8 @@ language sql stable as $$
     where not w.stopping and p_kind = any (w.kinds)
         and (p_queue = any (w.queues) or p_queue ^@ any (w.prefixes))
         and not exists (
-            select from jobkit.queues q where q.name = p_queue and q.paused_at is not null
-        )
-        and not exists (
-            select from jobkit.brakes b where b.paused_at is not null
-                and (b.scope = 'all' or b.name = jobkit.unversioned(p_kind))
+            select from jobkit.limits l where l.holds and l.paused_at is not null
+                and l.name = case l.scope when 'queue' then p_queue
+                    when 'kind' then jobkit.unversioned(p_kind) else '' end
         )
 $$;

@@ -156,10 +156,10 @@ async fn a_migration_meanwhile_fails_no_call() {
     let desk = Desk::without_worker().await;
     desk.admin.pause("mail", "", "").await.unwrap();
     desk.admin.paused().await.unwrap();
-    desk.lab.run("alter table jobkit.queues alter reason type varchar").await;
+    desk.lab.run("alter table jobkit.limits alter pause_reason type varchar").await;
     let paused = desk.admin.paused().await.unwrap();
     assert_eq!(paused.len(), 1);
-    desk.lab.run("alter table jobkit.queues alter reason type text").await;
+    desk.lab.run("alter table jobkit.limits alter pause_reason type text").await;
     desk.admin.paused().await.unwrap();
 }
 

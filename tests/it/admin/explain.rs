@@ -313,7 +313,7 @@ async fn what_holds_back_its_kind_or_its_queue() {
     let kind = if kind_of == "pay" { kind } else { Scope::Kind(kind_of.clone()) };
     admin.limit_rate(&queue, Some(Rate::per(1, Duration::from_secs(60)))).await.unwrap();
     assert!(!told(&desk, job).await.1.contains(&"Held".to_owned()));
-    desk.lab.run("update jobkit.brakes set next_at = next_at + interval '1 h'").await;
+    desk.lab.run("update jobkit.turns set tat = tat + interval '1 h'").await;
     let (sentence, reasons) = told(&desk, job).await;
     let rate = "at most 1/min, burst 1";
     let held = format!("Ready, but its queue default is held back: {rate}");

@@ -41,7 +41,7 @@ async fn a_pause_says_since_when_by_whom_and_why() {
     let first = desk.admin.paused().await.unwrap().remove(0);
     assert_eq!((&*first.queue, first.actor.as_deref()), ("slow", Some("ada")));
     assert!(!desk.admin.pause("slow", "a\0", &"ü".repeat(2048)).await.unwrap());
-    desk.lab.run("select jobkit.pause('by hand')").await;
+    desk.lab.run("select jobkit.pause_limit('queue', 'by hand')").await;
     let paused = desk.admin.paused().await.unwrap();
     let queues: Vec<_> = paused.iter().map(|paused| &*paused.queue).collect();
     assert_eq!(queues, ["by hand", "slow"]);

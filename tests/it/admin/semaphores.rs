@@ -128,7 +128,7 @@ fn keys(page: &[Semaphore]) -> Vec<&str> {
 #[tokio::test]
 async fn semaphores_are_listed_page_by_page_as_they_are_meant() {
     let desk = Desk::new().await;
-    desk.lab.run("select jobkit.announce_limits('{other}', '{9}')").await;
+    desk.lab.run(&jobkit_tests::announce_group("other", 9)).await;
     // "B" and "Ä" sort by their bytes, and an empty key is a key.
     let accounts = ["", "B", "a", "b", "Ä"];
     desk.pay_all(accounts.map(str::to_owned)).await;
@@ -220,15 +220,19 @@ async fn what_a_raised_limit_of_a_key_leaves_over_is_explained_to_the_next_sweep
     desk.lab
         .run(
             "update jobkit.workers set started_at = '-infinity';
-            update jobkit.concurrency_groups set changed_at = '-infinity'",
+            update jobkit.limits set changed_at = '-infinity'",
         )
         .await;
     let explained = "select explained from jobkit.sweep_begin('0 s')";
     assert!(!desk.lab.value::<bool>(explained).await, "of an earlier sweep");
-    let raise = "select jobkit.limit_key('pay', 'a', 20)";
+    let raise = "select jobkit.set_limit('key', 'pay', 'a', '{\"running\": 20}')";
     assert!(desk.lab.value::<bool>(raise).await);
     assert!(!desk.lab.value::<bool>(explained).await, "it left nothing over");
-    assert!(desk.lab.value::<bool>("select jobkit.limit_key('pay', 'a', 5000)").await);
+    assert!(
+        desk.lab
+            .value::<bool>("select jobkit.set_limit('key', 'pay', 'a', '{\"running\": 5000}')")
+            .await
+    );
     assert_eq!(desk.lab.count("jobkit.blocked_executions").await, 1300 - 20 - 1000);
     assert!(desk.lab.value::<bool>(explained).await);
 }

@@ -48,9 +48,9 @@ async fn so_it_is_in_sql() {
     let job = Noop.enqueue(desk.lab.pool()).await.unwrap();
     let mut session = desk.lab.session("operator").await;
     for act in [
-        "jobkit.pause('slow', 'ada', repeat('r', 4097))",
-        "jobkit.pause_scope('all', '', 'ada', repeat('r', 4097))",
-        "jobkit.pause('slow', repeat('a', 513), 'why')",
+        "jobkit.pause_limit('queue', 'slow', null, null, 'ada', repeat('r', 4097))",
+        "jobkit.pause_limit('all', '', null, null, 'ada', repeat('r', 4097))",
+        "jobkit.pause_limit('queue', 'slow', null, null, repeat('a', 513), 'why')",
         "jobkit.note_cause('f', repeat('n', 4097), 'ada')",
         &format!(
             "jobkit.cancel_mark('{{{job}}}', 'discard', 'ada',
@@ -65,6 +65,6 @@ async fn so_it_is_in_sql() {
     for from in ["audit", "queues where paused_at is not null", "brakes", "causes"] {
         assert_eq!(desk.lab.count(&format!("jobkit.{from}")).await, 0, "{from}");
     }
-    let held = "select jobkit.pause('slow', repeat('a', 512), repeat('r', 4096))";
+    let held = "select jobkit.pause_limit('queue', 'slow', null, null, repeat('a', 512), repeat('r', 4096))";
     session.run(held).await.unwrap();
 }

@@ -66,8 +66,8 @@ const MUTANTS: &[Mutant] = &[
             ("acquire", TAKE, "do nothing"),
             (
                 "grant_permits",
-                "select * from jobkit.limits l",
-                "select l.* from jobkit.limits l cross join lateral (
+                "select * from jobkit.key_limits l",
+                "select l.* from jobkit.key_limits l cross join lateral (
                     select from jobkit.semaphores s where s.concurrency_group = k.grp
                         and s.concurrency_key = k.key for update
                 ) locked",
@@ -77,21 +77,17 @@ const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         what: "a pause waits for nobody",
-        passages: &[(
-            "decide_lock",
-            "lock table jobkit.queues, jobkit.concurrency_groups in row share mode;",
-            "",
-        )],
+        passages: &[("decide_lock", "lock table jobkit.limits in row share mode;", "")],
         specs: &["pause_finish", "pause_claim", "group_claim"],
     },
     Mutant {
         what: "a change of a group's limit waits for nobody",
-        passages: &[("limit_group", "lock table jobkit.concurrency_groups in exclusive mode;", "")],
+        passages: &[("set_limit", "lock table jobkit.limits in exclusive mode;", "")],
         specs: &["group_claim"],
     },
     Mutant {
         what: "a start waits for nobody",
-        passages: &[("sweep_start", "lock table jobkit.queues in exclusive mode;", "")],
+        passages: &[("sweep_start", "lock table jobkit.limits in exclusive mode;", "")],
         specs: &["start_finish"],
     },
     Mutant {

@@ -22,7 +22,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         stuck::claims_of_dead_workers_are_taken_back_but_for_the_job_that_cannot_be;
     unclaim: "(p_jobs is null or l.id = any (p_jobs))" => "true",
         stuck::lost_claims_are_given_back_but_for_the_job_that_cannot_be;
-    set_aside: "if exists (select from jobkit.brakes)" => "if false and exists (select)",
+    set_aside: "if exists (select from jobkit.limits l where l.holds) then" => "if false then",
         stuck::a_claim_is_refused_behind_what_is_paused_or_limited;
     promote: "if sqlstate like '40%' then" => "if true then",
         stuck::due_jobs_become_ready_beside_one_that_cannot;

@@ -51,7 +51,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pass_permit: "where j.id = n.job_id offset 0" => "where j.id + 0 = n.job_id offset 0",
         plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     serving: "not w.stopping" => "coalesce(not w.stopping, true)" with
-    serving: "b.paused_at is not null" => "coalesce(b.paused_at is not null, false)",
+    serving: "l.holds and" => "coalesce(l.holds, false) and",
         plans::a_relay_reads_the_one_job_that_it_passes_the_permit_to;
     // Who runs it.
     pass_permit: "and w.lease_until > clock_timestamp()" => "",
@@ -156,17 +156,17 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         permits::t05_a_claim_behind_a_finish_does_not_overtake_the_blocked;
     grant_permits: "and exists (select from jobkit.serving(b.queue, b.kind))" => "",
         pause::kinds_nobody_serves_get_no_permit;
-    acquire: "coalesce(g.override_limit, g.default_limit) end as n" => "g.default_limit end as n",
+    acquire: "coalesce(g.running, g.code_running, 1)" => "coalesce(g.code_running, 1)",
         limits::a_claim_behind_a_lowered_limit_of_its_group_grants_no_more;
     grant_permits: "greatest(0, l.effective_limit" =>
-        "greatest(0, coalesce((select g.override_limit from jobkit.concurrency_groups g
-            where g.name = k.grp), l.effective_limit)",
+        "greatest(0, coalesce((select g.running from jobkit.limits g
+            where g.scope = 'group' and g.name = k.grp), l.effective_limit)",
         grants::permits_go_to_the_first_that_are_served;
     grant_permits: "- l.taken + coalesce(k.freed, 0))" => "- l.taken)",
         grants::permits_go_to_the_first_that_are_served;
     serving: "not w.stopping and " => "",
         pause::workers_that_stop_get_no_permit;
-    serving: "q.name = p_queue and q.paused_at is not null" => "false",
+    serving: "l.paused_at is not null" => "false",
         pause::a_finish_behind_a_pause_passes_the_queue_over;
     // What is read before the lock is not what counts.
     settle: "if v_keyed and p_next is not null" =>
@@ -291,11 +291,11 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim: "perform jobkit.decide_lock();" => "" with
     claim: "if not v_plain or" => "perform jobkit.decide_lock(); if not v_plain or",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
-    claim_braked: "and s.paused_at is not null" => "and false",
+    claim_limited: "and s.paused_at is not null" => "and false",
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     settle: "perform jobkit.decide_lock();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
-    pause: "perform jobkit.decide_lock();" => "",
+    pause_limit: "lock table jobkit.limits in exclusive mode;" => "",
         limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
     limit_key: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_limit_gives;
@@ -311,16 +311,16 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         gate::a_pause_takes_back_what_a_reschedule_gives;
     sweep_unserved: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_sweep_of_the_unserved_gives;
-    sweep_start: "lock table jobkit.queues in exclusive mode;" => "",
+    sweep_start: "lock table jobkit.limits in exclusive mode;" => "",
         pause::a_start_waits_for_those_who_decided_without_it;
     block_backlog: "l.taken >= l.effective_limit or" => "true or",
         blocked::parking_leaves_a_key_with_free_permits_alone;
-    pause: "and not r.without_permit" => "and false",
+    pause_limit: "and not r.without_permit" => "and false",
         pause::a_pause_gives_the_permits_of_its_queue_to_others;
     // Limits.
-    limit_group: "lock table jobkit.concurrency_groups in exclusive mode;" => "",
+    set_limit: "lock table jobkit.limits in exclusive mode;" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
-    announce_limits: "lock table jobkit.concurrency_groups in exclusive mode;" => "",
+    announce_limits: "lock table jobkit.limits in exclusive mode;" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;
     settle: "perform jobkit.decide_lock();" => "",
         limits::a_limit_of_a_group_waits_for_grants_in_flight;

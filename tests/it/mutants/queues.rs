@@ -14,7 +14,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         queues::t232_two_claims_of_shared_slots_take_no_more_than_each_has_room;
     claim_shared: "p_rooms[v_pool] - cardinality(v_at)" => "p_rooms[v_pool]",
         queues::t232_two_claims_of_shared_slots_take_no_more_than_each_has_room;
-    claim: "where q.paused_at is not null" => "where false",
+    claim_limited: "and s.paused_at is not null" => "and false",
         queues::t233_a_claim_of_shared_slots_behind_a_pause_takes_of_the_others;
     claim: "perform jobkit.decide_lock();" => "",
         queues::t233_a_claim_of_shared_slots_behind_a_pause_takes_of_the_others;

@@ -5,7 +5,7 @@ use crate::races::{limiters, rates};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Who decides.
-    acquire: "(g.override_rate, g.default_rate) > '0' then 0" =>
+    acquire: "(g.every, g.code_every) > '0' then 0" =>
         "(g.override_rate, g.default_rate) > '0' then 9",
         rates::a_claim_behind_a_claim_of_its_key_takes_only_the_slots_that_are_left;
     grant_permits: "case when l.timed then 0" => "case when false then 0",
@@ -37,7 +37,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     paced: "and clock_timestamp() + coalesce(p_rate, '0')" => "and 'infinity'",
         rates::a_faster_rate_holds_at_once;
     // Pauses.
-    pause_key: "greatest(v_pause, p_for)" => "p_for",
+    pause_key: "greatest(v_before, p_for)" => "p_for",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
     take_back: "s.paused or not exists" => "not exists",
         rates::a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itself;
@@ -87,7 +87,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     pace: "k.slot_at < p_at or" => "", limiters::a_limiter_at_rest_is_forgotten;
     pace: "k.every is distinct from" => "k.every <>",
         limiters::what_was_kept_by_a_rate_goes_with_it;
-    announce_limits: "limiter = false," => "",
+    announce_limits: "update jobkit.limits l set scope = i.scope" =>
+        "update jobkit.limits l set scope = l.scope",
         limiters::a_limiter_that_becomes_a_group_of_jobs_is_none;
     take_slot: "and k.kept_at <= v_now" => "",
         limiters::a_slot_kept_before_a_step_of_the_clock_is_void;
@@ -97,6 +98,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         limiters::who_tries_after_a_step_of_the_clock_has_a_slot_soon;
     take_slot: "if v_key.paused_until > v_now + v_key.paused_for then" => "if false then",
         limiters::a_pause_of_a_limiter_is_no_longer_for_a_step_of_the_clock;
-    take_slot: "g.name = p_limiter and g.limiter" => "g.name = p_limiter",
+    take_slot: "l.scope = 'limiter' and l.name" => "l.name",
         limiters::a_group_of_jobs_is_no_limiter;
 };

@@ -93,7 +93,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         ahead::a_heartbeat_says_what_has_begun_beside_an_outcome;
     heartbeat: "set ahead = false" => "set ahead = true",
         ahead::a_death_charges_what_a_heartbeat_said_has_begun;
-    pause: "perform jobkit.recall();" => "", ahead::workers_hear_of_a_cancel_and_of_a_pause;
+    pause_limit: "perform jobkit.recall();" => "", ahead::workers_hear_of_a_cancel_and_of_a_pause;
     cancel_mark: "perform jobkit.recall(v_marked.ids);" => "",
         ahead::workers_hear_of_a_cancel_and_of_a_pause;
     // A claim and its worker.

@@ -28,35 +28,45 @@ in_a_lab![
     under_a_rate_nothing_is_claimed_ahead,
     what_is_denied_a_permit_costs_no_rate,
     what_has_a_limit_is_begun_by_a_claim_only,
-    a_brake_that_holds_nothing_back_is_gone,
+    what_is_not_limited_has_no_turn,
     t270_a_rate_waits_for_claims_in_flight,
     t271_a_resume_of_a_kind_waits_for_who_saw_the_pause,
     a_rate_goes_on_after_a_step_of_the_clock,
 ];
 
 pub(crate) fn pause_scope(scope: &str, name: &str) -> String {
-    format!("select jobkit.pause_scope('{scope}', '{name}', 'somebody', 'for a while')::text")
+    let said = "null, null, 'somebody', 'for a while'";
+    format!("select jobkit.pause_limit('{scope}', '{name}', {said})::text")
 }
 
 pub(crate) fn resume_scope(scope: &str, name: &str) -> String {
-    format!("select jobkit.resume_scope('{scope}', '{name}', 'somebody')::text")
+    format!("select jobkit.resume_limit('{scope}', '{name}', null, 'somebody')::text")
 }
 
-/// The limit of a queue or of a kind, or `null`; answers the one before.
+fn set_limit(scope: &str, name: &str, rule: &str) -> String {
+    format!("select jobkit.set_limit('{scope}', '{name}', null, '{rule}')::text")
+}
+
+/// The limit of a queue or of a kind, or `null`; answers whether it is another one now.
 pub(crate) fn limit_running(scope: &str, name: &str, limit: &str) -> String {
-    format!("select jobkit.limit_running('{scope}', '{name}', {limit})::text")
+    set_limit(scope, name, &format!(r#"{{"running": {limit}}}"#))
 }
 
 /// So many an hour, and at a time.
 fn limit_rate(scope: &str, name: &str, count: i32, burst: i32) -> String {
-    format!("select jobkit.limit_rate('{scope}', '{name}', {count}, '1 hour', {burst})::text")
+    let every = 3600 / count;
+    let rate = format!(r#"{{"rate": {{"every": "{every} s", "burst": {burst}}}}}"#);
+    set_limit(scope, name, &rate)
 }
+
+/// No operator ever said anything.
+const UNSAID: &str = "delete from jobkit.limits where scope <> 'group'; delete from jobkit.turns";
 
 /// A world where worker 3 serves two queues and knows both kinds, and calls are patient.
 async fn patient(lab: Lab) -> World {
     let world = World::limited(lab, 1).await;
     world.register_for(3, "default,other", "act,gone").await;
-    for function in ["pause_scope", "resume_scope", "limit_running", "limit_rate"] {
+    for function in ["pause_limit", "resume_limit", "set_limit"] {
         let patience = "set lock_timeout = '1min'";
         world.lab.run(&format!("alter function jobkit.{function} {patience}")).await;
     }
@@ -169,7 +179,7 @@ pub(crate) async fn t128_a_limit_waits_for_claims_in_flight(lab: Lab) {
         let claimed = world.hold(claim(1, next_n(), 2)).await;
         let limit = claimed.waiter(limit_running("queue", "default", "2")).await;
         claimed.end(end).await;
-        assert_eq!(limit.answer().await.as_deref(), Ok(""));
+        assert_eq!(limit.answer().await.as_deref(), Ok("true"));
         let left = end.either(vec![], vec![a, b]);
         assert_eq!(world.call(claim(2, next_n(), 9)).await, list(&left));
         world.expect(c, "ready, charged 0").await;
@@ -206,7 +216,7 @@ pub(crate) async fn t129_claims_under_a_rate_take_turns(lab: Lab) {
             let taken = end.either(vec![c], vec![a, b]);
             assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
             world.expect(d, "ready, charged 0").await;
-            world.lab.run("delete from jobkit.brakes").await;
+            world.lab.run(UNSAID).await;
             world.clear().await;
         }
     }
@@ -321,12 +331,14 @@ pub(crate) async fn a_rate_lets_a_burst_through_and_no_more(lab: Lab) {
         next_n()
     );
     assert_eq!(world.call(held.clone()).await, "60 of 1");
-    let minute = "update jobkit.brakes set next_at = next_at - interval '1 minute'";
+    let minute = "update jobkit.turns set tat = tat - interval '1 minute'";
     world.lab.run(minute).await;
     assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[c]));
     // A new rate keeps in mind no more than a burst of its own.
-    world.call("select jobkit.limit_rate('kind', 'act', 100, '1 s', 1)::text".to_owned()).await;
-    let of = "select (next_at < clock_timestamp() + interval '20 ms')::text from jobkit.brakes";
+    let rate = r#"{"rate": {"every": "10 ms", "burst": 1}}"#;
+    world.call(set_limit("kind", "act", rate)).await;
+    world.call(claim(1, next_n(), 9)).await;
+    let of = "select (tat < clock_timestamp() + interval '20 ms')::text from jobkit.turns";
     assert_eq!(world.call(of.to_owned()).await, "true");
 }
 
@@ -338,7 +350,7 @@ pub(crate) async fn under_a_rate_nothing_is_claimed_ahead(lab: Lab) {
         let [a, _b] = world.ready().await;
         assert_eq!(world.call(claim_ahead(1, next_n(), 2, 1)).await, a.to_string());
         next_n();
-        world.lab.run("delete from jobkit.brakes").await;
+        world.lab.run(UNSAID).await;
         world.clear().await;
     }
 }
@@ -376,27 +388,38 @@ pub(crate) async fn what_has_a_limit_is_begun_by_a_claim_only(lab: Lab) {
     }
 }
 
-pub(crate) async fn a_brake_that_holds_nothing_back_is_gone(lab: Lab) {
+pub(crate) async fn what_is_not_limited_has_no_turn(lab: Lab) {
     let world = patient(lab).await;
-    let brakes = "select count(*)::text from jobkit.brakes".to_owned();
+    let turns = "select count(*)::text from jobkit.turns".to_owned();
     world.call(limit_running("kind", "act", "2")).await;
     world.call(pause_scope("kind", "act")).await;
     world.call(limit_rate("kind", "act", 1, 1)).await;
     assert_eq!(world.call(resume_scope("kind", "act")).await, "true");
-    assert_eq!(world.call(limit_running("kind", "act", "null")).await, "2");
-    assert_eq!(world.call(brakes.clone()).await, "1");
-    world.call("select jobkit.limit_rate('kind', 'act', null)::text".to_owned()).await;
-    assert_eq!(world.call(brakes).await, "0");
-    assert_eq!(world.refusal(limit_running("all", "", "1")).await, "22023");
-    for limit in ["0", "-1", "1000001"] {
+    assert_eq!(world.call(limit_running("kind", "act", "null")).await, "true");
+    assert_eq!(world.call(limit_running("kind", "act", "null")).await, "false");
+    assert_eq!(world.call(turns.clone()).await, "1");
+    world.call(set_limit("kind", "act", r#"{"rate": null}"#)).await;
+    assert_eq!(world.call(turns).await, "0");
+    assert_eq!(world.lab.count("jobkit.limits where holds").await, 0);
+    world.call(limit_running("kind", "act", "0")).await;
+    let [_a] = world.ready().await;
+    assert_eq!(world.call(claim(1, next_n(), 9)).await, "", "0: none begins");
+    assert_eq!(world.refusal(limit_running("all", "", "1")).await, "JK008");
+    for limit in ["-1", "1000001"] {
         assert_eq!(world.refusal(limit_running("kind", "act", limit)).await, "JK008", "{limit}");
     }
-    for rate in ["0, '1 s', 1", "1, '0 s', 1", "1, null, 1", "1, '1 s', 0", "1, '400 d', 1"] {
-        let set = format!("select jobkit.limit_rate('kind', 'act', {rate})::text");
+    for rate in [
+        r#""5/s""#,
+        r#"{"burst": 1}"#,
+        r#"{"every": "0 s"}"#,
+        r#"{"every": "31 d"}"#,
+        r#"{"every": "1 s", "burst": 0}"#,
+    ] {
+        let set = set_limit("kind", "act", &format!(r#"{{"rate": {rate}}}"#));
         assert_eq!(world.refusal(set).await, "JK008", "{rate}");
     }
-    for of in ["group('g'", "key('g', 'k'"] {
-        let set = format!("select jobkit.limit_{of}, -1)::text");
+    for of in ["'group', 'g', null", "'key', 'g', 'k'"] {
+        let set = format!("select jobkit.set_limit({of}, '{{\"running\": -1}}')::text");
         assert_eq!(world.refusal(set).await, "JK008", "{of}");
     }
 }
@@ -407,8 +430,7 @@ pub(crate) async fn t172_what_a_sweep_finds_after_a_resume_is_explained(lab: Lab
     let begin = || "select explained::text from jobkit.sweep_begin('0 s')".to_owned();
     for (scope, name) in [("kind", "act"), ("all", "")] {
         let long_ago = "update jobkit.workers set started_at = '-infinity';
-            update jobkit.concurrency_groups set changed_at = '-infinity';
-            update jobkit.sweeps set resumed_at = '-infinity'";
+            update jobkit.limits set changed_at = '-infinity'";
         world.lab.run(long_ago).await;
         world.call(pause_scope(scope, name)).await;
         assert_eq!(world.call(begin()).await, "false", "{scope}");
@@ -428,11 +450,11 @@ pub(crate) async fn t270_a_rate_waits_for_claims_in_flight(lab: Lab) {
             let claimed = world.hold(claim(1, next_n(), 1)).await;
             let rate = claimed.waiter(limit_rate(scope, name, 1, 1)).await;
             claimed.end(end).await;
-            assert_eq!(rate.answer().await.as_deref(), Ok(""));
+            assert_eq!(rate.answer().await.as_deref(), Ok("true"));
             let next = end.either(b, a);
             assert_eq!(world.call(claim(2, next_n(), 9)).await, list(&[next]));
             world.expect(c, "ready, charged 0").await;
-            world.lab.run("delete from jobkit.brakes").await;
+            world.lab.run(UNSAID).await;
             world.clear().await;
         }
     }
@@ -441,7 +463,7 @@ pub(crate) async fn t270_a_rate_waits_for_claims_in_flight(lab: Lab) {
 /// T271. Who decided while it was paused commits before it, and the sweep behind it sees that.
 pub(crate) async fn t271_a_resume_of_a_kind_waits_for_who_saw_the_pause(lab: Lab) {
     let world = wide(lab, 1).await;
-    world.lab.run("alter function jobkit.resume_scope set lock_timeout = '1min'").await;
+    world.lab.run("alter function jobkit.resume_limit set lock_timeout = '1min'").await;
     for (scope, name) in [("kind", "gone"), ("all", "")] {
         for end in ENDS {
             let (n, [x]) = world.running_keyed(["a"]).await;
@@ -468,10 +490,10 @@ pub(crate) async fn a_rate_goes_on_after_a_step_of_the_clock(lab: Lab) {
         assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[a, b]));
         step_back(&world.lab, "1 hour").await;
         assert_eq!(world.call(claim(1, next_n(), 9)).await, "");
-        let minute = "update jobkit.brakes set next_at = next_at - interval '1 minute'";
+        let minute = "update jobkit.turns set tat = tat - interval '1 minute'";
         world.lab.run(minute).await;
         assert_eq!(world.call(claim(1, next_n(), 9)).await, list(&[c]), "{scope}");
-        world.lab.run("delete from jobkit.brakes").await;
+        world.lab.run(UNSAID).await;
         world.clear().await;
     }
 }

@@ -256,18 +256,20 @@ pub(crate) fn enqueue_keyed(jobs: &[Keyed]) -> String {
 }
 
 /// The number of groups whose limit changed.
-pub(crate) fn announce_limit(group: &str, limit: i32) -> String {
-    format!("select count(*)::text from jobkit.announce_limits('{{{group}}}', '{{{limit}}}')")
+pub(crate) fn announce_limit(group: &str, limit: u32) -> String {
+    jobkit_tests::announce_group(group, limit)
 }
 
 /// A limit, or `null`, for the group `g`.
 pub(crate) fn limit_group(limit: &str) -> String {
-    format!("select jobkit.limit_group('g', {limit})::text")
+    let rule = format!("jsonb_build_object('running', {limit}::integer)");
+    format!("select (jobkit.set_limit('group', 'g', null, {rule}) is not null)::text")
 }
 
 /// A limit, or `null`, for a key of the group `g`.
 pub(crate) fn limit_key(key: &str, limit: &str) -> String {
-    format!("select jobkit.limit_key('g', '{key}', {limit})::text")
+    let rule = format!("jsonb_build_object('running', {limit}::integer)");
+    format!("select (jobkit.set_limit('key', 'g', '{key}', {rule}) is not null)::text")
 }
 
 /// Locks the semaphore of a key, as whoever decides about its permits does.
@@ -276,11 +278,12 @@ pub(crate) fn lock_key(key: &str) -> String {
 }
 
 pub(crate) fn pause(queue: &str) -> String {
-    format!("select jobkit.pause('{queue}', 'somebody', 'for a while')::text")
+    let said = "null, null, 'somebody', 'for a while'";
+    format!("select jobkit.pause_limit('queue', '{queue}', {said})::text")
 }
 
 pub(crate) fn resume(queue: &str) -> String {
-    format!("select jobkit.resume('{queue}')::text")
+    format!("select jobkit.resume_limit('queue', '{queue}')::text")
 }
 
 /// Jobs that a sweep over all keys made ready.

@@ -66,10 +66,12 @@ impl World {
 
     /// The same with a group `g` of concurrency keys that have a limit. A claim waits for them as
     /// long as it takes to see it wait.
-    pub(super) async fn limited(lab: Lab, limit: i32) -> Self {
+    pub(super) async fn limited(lab: Lab, limit: u32) -> Self {
         let world = Self::new(lab).await;
         assert_eq!(world.call(calls::announce_limit("g", limit)).await, "1");
-        for function in ["claim_keyed", "pause", "resume", "limit_group", "announce_limits"] {
+        for function in
+            ["claim_keyed", "pause_limit", "resume_limit", "set_limit", "announce_limits"]
+        {
             let patient = format!("alter function jobkit.{function} set lock_timeout = '1min'");
             world.lab.run(&patient).await;
         }

@@ -1,6 +1,6 @@
 //! Slots of limiters. Time does not pass here: it is moved.
 
-use jobkit_tests::Lab;
+use jobkit_tests::{Lab, announce_group, announce_limiter};
 
 use super::kit::{ENDS, World};
 use crate::clock::step_back;
@@ -26,9 +26,14 @@ in_a_lab![
 /// One slot an hour, and so many at once after a rest.
 async fn hourly(lab: Lab, burst: i32) -> World {
     let world = World::new(lab).await;
-    let announce = format!("select jobkit.announce_limiters('{{l}}', '{{1 h}}', '{{{burst}}}')");
-    world.lab.run(&announce).await;
+    world.lab.run(&announce_limiter("l", "1 h")).await;
+    world.lab.run(&format!("update jobkit.limits set code_burst = {burst}")).await;
     world
+}
+
+/// What an operator says of the rate of the limiter.
+fn rate(rate: &str) -> String {
+    format!(r#"select jobkit.set_limit('limiter', 'l', null, '{{"rate": {rate}}}')::text"#)
 }
 
 /// "60 min, kept": when the slot of a job comes, and whether it is taken, kept or neither.
@@ -46,7 +51,7 @@ fn asks(job: i64, most: &str) -> String {
 }
 
 fn pause(time: &str) -> String {
-    format!("select jobkit.pause_key('l', 'k', '{time}')::text")
+    format!("select (jobkit.pause_key('l', 'k', '{time}') is not null)::text")
 }
 
 const NOW: &str = "0 min, taken";
@@ -181,11 +186,11 @@ pub(crate) async fn a_faster_rate_of_a_limiter_holds_at_once(lab: Lab) {
     for job in 1..=5 {
         world.call(ask(job)).await;
     }
-    world.call("select jobkit.rate_group('l', '20 min', 1)::text".to_owned()).await;
+    world.call(rate(r#"{"every": "20 min", "burst": 1}"#)).await;
     // Whoever waits where he asked has been told, for a minute; what was kept is void.
     assert_eq!(world.call(ask(6)).await, "21 min, kept");
     assert_eq!(world.call(ask(5)).await, "41 min, kept");
-    world.call("select jobkit.rate_group('l', '0', 1)::text".to_owned()).await;
+    world.call(rate(r#""none""#)).await;
     assert_eq!(world.call(ask(5)).await, NOW);
     assert_eq!(world.call(ask(7)).await, NOW);
     world.lab.check_invariants().await;
@@ -216,7 +221,7 @@ pub(crate) async fn what_was_kept_by_a_rate_goes_with_it(lab: Lab) {
     for job in 1..=3 {
         world.call(ask(job)).await;
     }
-    world.call("select jobkit.rate_group('l', '0', 1)::text".to_owned()).await;
+    world.call(rate(r#""none""#)).await;
     world.minutes_later(61).await;
     world.call("select granted::text from jobkit.grant_due(10)".to_owned()).await;
     for table in ["semaphores", "kept_slots", "due_keys"] {
@@ -229,11 +234,10 @@ pub(crate) async fn what_was_kept_by_a_rate_goes_with_it(lab: Lab) {
 pub(crate) async fn a_limiter_that_becomes_a_group_of_jobs_is_none(lab: Lab) {
     let world = hourly(lab, 1).await;
     assert_eq!(world.call(ask(1)).await, NOW);
-    let announce = "select count(*)::text from jobkit.announce_limits('{l}', '{2147483647}',
-        array[null::interval], array[null::integer])";
-    assert_eq!(world.call(announce.to_owned()).await, "1");
+    assert_eq!(world.call(announce_group("l", 2_147_483_647)).await, "1");
     assert_eq!(world.call(ask(2)).await, "unknown");
-    assert_eq!(world.call(announce.to_owned()).await, "0", "it is as it was said");
+    let again = world.call(announce_group("l", 2_147_483_647)).await;
+    assert_eq!(again, "0", "it is as it was said");
     world.lab.check_invariants().await;
 }
 
@@ -243,8 +247,7 @@ pub(crate) async fn a_group_of_jobs_is_no_limiter(lab: Lab) {
     let group = ask(1).replace("'l'", "'g'");
     assert_eq!(world.call(group).await, "unknown");
     world.lab.run("update jobkit.kinds set concurrency_group = 'g'").await;
-    let announce = "select jobkit.announce_limiters('{g}', '{1 h}', '{1}')::text";
-    assert_eq!(world.refusal(announce.to_owned()).await, "JK008");
+    assert_eq!(world.refusal(announce_limiter("g", "1 h")).await, "JK008");
 }
 
 /// Who would have come for the slots comes a day later.

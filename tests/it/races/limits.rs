@@ -378,7 +378,7 @@ pub(crate) async fn an_unknown_group_has_no_limit(lab: Lab) {
     assert_eq!(world.call(limit_group("3")).await, "false");
     assert_eq!(world.call(limit_key("a", "3")).await, "false");
     assert_eq!(world.lab.count("jobkit.semaphores").await, 0);
-    assert_eq!(world.lab.count("jobkit.concurrency_groups").await, 0);
+    assert_eq!(world.lab.count("jobkit.limits").await, 0);
 }
 
 /// A rolling deploy of the same binary takes no lock that claims would feel.

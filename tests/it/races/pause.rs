@@ -29,7 +29,7 @@ pub(super) const READY: &str = "ready with permit, charged 0";
 pub(super) const BLOCKED: &str = "blocked, charged 0";
 
 /// A world where worker 3 serves a queue `other`, too, and worker 4 knows a kind `gone`.
-pub(super) async fn wide(lab: Lab, limit: i32) -> World {
+pub(super) async fn wide(lab: Lab, limit: u32) -> World {
     let world = World::limited(lab, limit).await;
     world.register_for(3, "default,other", "act").await;
     world.register_for(4, "default", "gone").await;
@@ -242,7 +242,7 @@ pub(crate) async fn a_pause_gives_up_after_two_seconds(lab: Lab) {
 /// Two operators at one queue.
 pub(crate) async fn a_second_pause_keeps_the_time_of_the_first(lab: Lab) {
     let world = World::limited(lab, 1).await;
-    let since = "select paused_at::text from jobkit.queues";
+    let since = "select paused_at::text from jobkit.limits where scope = 'queue'";
     for end in ENDS {
         let first = world.hold(pause("default")).await;
         assert_eq!(first.answer, "true");

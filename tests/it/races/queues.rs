@@ -56,7 +56,12 @@ async fn ready(world: &World, queue: &str, count: usize) -> Vec<i64> {
 
 async fn bounded(lab: Lab, most: i32) -> World {
     let world = World::new(lab).await;
-    world.lab.run(&format!("select jobkit.bound_queue('default', {most})")).await;
+    world
+        .lab
+        .run(&format!(
+            r#"select jobkit.set_limit('queue', 'default', null, '{{"waiting": {most}}}')"#
+        ))
+        .await;
     // The last look is long ago.
     let old =
         "update jobkit.bounds set open_until = 'epoch', looked_at = 'epoch', next_look = 'epoch'";
@@ -67,7 +72,10 @@ async fn bounded(lab: Lab, most: i32) -> World {
 /// T230: neither for a look, nor for an operator who changes the bound.
 pub(crate) async fn t230_an_enqueue_waits_for_no_look_at_its_bound(lab: Lab) {
     let world = bounded(lab, 3).await;
-    for call in [look(), "select jobkit.bound_queue('default', 4)::text".to_owned()] {
+    for call in [
+        look(),
+        "select jobkit.set_limit('queue', 'default', null, '{\"waiting\": 4}')::text".to_owned(),
+    ] {
         let held = world.hold(call).await;
         assert!(held.bystander(enqueue("default")).await.parse::<i64>().is_ok());
         held.end(ENDS[1]).await;
@@ -117,12 +125,13 @@ pub(crate) async fn t233_a_claim_of_shared_slots_behind_a_pause_takes_of_the_oth
         for end in ENDS {
             let a = ready(&world, "a", 3).await;
             let b = ready(&world, "b", 3).await;
-            let paused = world.hold("select jobkit.pause('a')::text".to_owned()).await;
+            let paused =
+                world.hold("select jobkit.pause_limit('queue', 'a')::text".to_owned()).await;
             let claimed = paused.waiter(claim(next_n(), &["a", "b"], 2, marked)).await;
             paused.end(end).await;
             let taken = end.either(&b[..2], &a[..2]);
             assert_eq!(claimed.answer().await, Ok(list(taken)));
-            world.call("select jobkit.resume('a')::text".to_owned()).await;
+            world.call("select jobkit.resume_limit('queue', 'a')::text".to_owned()).await;
             world.clear().await;
         }
     }
@@ -163,7 +172,7 @@ pub(crate) async fn what_waits_for_a_permit_counts_for_a_bound(lab: Lab) {
     let world = World::limited(lab, 1).await;
     let (_, [_]) = world.running_keyed(["a"]).await;
     let [_, _] = world.blocked(["a", "a"]).await;
-    world.lab.run("select jobkit.bound_queue('default', 3)").await;
+    world.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": 3}')").await;
     world.call(enqueue("default")).await;
     assert_eq!(world.call("select jobkit.look_at_bounds('default')::text".to_owned()).await, "1");
     assert_eq!(world.refusal(enqueue("default")).await, "JK009");

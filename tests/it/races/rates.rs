@@ -38,11 +38,12 @@ async fn hourly(lab: Lab) -> World {
 }
 
 fn rate(every: &str, burst: i32) -> String {
-    format!("select jobkit.rate_group('g', '{every}', {burst})::text")
+    let rule = format!(r#"{{"rate": {{"every": "{every}", "burst": {burst}}}}}"#);
+    format!("select jobkit.set_limit('group', 'g', null, '{rule}')::text")
 }
 
 fn pause(key: &str) -> String {
-    format!("select jobkit.pause_key('g', '{key}', '1 h')::text")
+    format!("select (jobkit.pause_key('g', '{key}', '1 h') is not null)::text")
 }
 
 impl World {
@@ -191,7 +192,7 @@ pub(crate) async fn a_pause_takes_back_what_waits_with_a_permit_and_ends_by_itse
     assert_eq!(world.call(promote(10)).await, "1");
     world.expect(y, READY).await;
     assert_eq!(world.call(pause("a")).await, "true");
-    let resume = "select jobkit.resume_key('g', 'a')::text";
+    let resume = "select jobkit.resume_limit('key', 'g', 'a')::text";
     assert_eq!(world.call(resume.to_owned()).await, "true");
     assert_eq!(world.call(resume.to_owned()).await, "false");
     world.expect(y, READY).await;
@@ -209,7 +210,9 @@ pub(crate) async fn a_faster_rate_holds_at_once(lab: Lab) {
     assert_eq!(world.lab.value::<i64>(due).await, 1);
     world.lab.until("(select promoted from jobkit.promote(10)) > 0").await;
     world.expect(z, READY).await;
-    world.call("select jobkit.rate_key('g', 'a', '0', 1)::text".to_owned()).await;
+    world
+        .call("select jobkit.set_limit('key', 'g', 'a', '{\"rate\": \"none\"}')::text".to_owned())
+        .await;
     world.expect(v, READY).await;
     world.lab.check_invariants().await;
 }

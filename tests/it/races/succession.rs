@@ -143,7 +143,7 @@ pub(crate) async fn after_a_raised_limit_all_that_fit_follow(lab: Lab) {
     let world = World::limited(lab, 1).await;
     let (n, [w]) = world.running_keyed(["a"]).await;
     let [x, y, z] = world.blocked(["a", "a", "a"]).await;
-    world.lab.run("update jobkit.concurrency_groups set default_limit = 2").await;
+    world.lab.run("update jobkit.limits set code_running = 2").await;
     let settle = settle_and_claim(1, n, &[(w, "finish")], next_n(), ROOM);
     assert_eq!(world.call(settle).await, format!("{x} claim, {y} claim"));
     world.expect_key("a", &[x, y], &[z]).await;

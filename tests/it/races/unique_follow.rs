@@ -126,12 +126,12 @@ pub(crate) async fn the_soonest_says_when_one_that_follows_runs(lab: Lab) {
 pub(crate) async fn a_duplicate_in_a_full_queue_refuses_no_batch(lab: Lab) {
     let world = World::new(lab).await;
     let job = id(&world.call(once("k")).await);
-    world.lab.run("select jobkit.bound_queue('default', 1)").await;
+    world.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": 1}')").await;
     assert_eq!(world.refusal(once("other")).await, "JK009");
     let elsewhere = Once { queue: "elsewhere", ..Once::of("new") };
     let answer = world.call(enqueue_unique(&[elsewhere, Once::of("k")])).await;
     assert!(answer.ends_with(&format!("existing {job}")), "{answer}");
-    world.lab.run("select jobkit.bound_queue('default', null)").await;
+    world.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": null}')").await;
     world.lab.check_invariants().await;
 }
 
@@ -139,7 +139,7 @@ pub(crate) async fn a_duplicate_in_a_full_queue_refuses_no_batch(lab: Lab) {
 pub(crate) async fn one_that_follows_is_let_into_a_full_queue(lab: Lab) {
     let world = World::new(lab).await;
     let job = id(&world.call(once("k")).await);
-    world.lab.run("select jobkit.bound_queue('default', 1)").await;
+    world.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": 1}')").await;
     assert_eq!(world.refusal(once("other")).await, "JK009");
     assert_eq!(world.call(once("k")).await, format!("existing {job}"));
     late(&world, job).await;
@@ -149,6 +149,6 @@ pub(crate) async fn one_that_follows_is_let_into_a_full_queue(lab: Lab) {
     let n = world.claim(1, &[job]).await;
     world.call(settle(1, n, job, "finish")).await;
     world.expect(follower, "ready, charged 0").await;
-    world.lab.run("select jobkit.bound_queue('default', null)").await;
+    world.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": null}')").await;
     world.lab.check_invariants().await;
 }

@@ -62,7 +62,7 @@ insert into jobkit.subscriptions (topic, kind) values ('t', 'k');
 insert into jobkit.sleepers (worker_id, until, queues) values (9, 'infinity', '{q}');
 insert into jobkit.audit (action, subject, detail)
 values ('a', 'b', '{\"args\": \"canary\"}'), ('a', 'b', '{}');
-select jobkit.bound_queue('bounded', 1000, 'me');
+select jobkit.set_limit('queue', 'bounded', null, '{\"waiting\": 1000}', 'me');
 select jobkit.enqueue('k', '{\"x\": \"canary\"}',
     p_metadata => '{\"b\": \"canary\"}', p_terms => '{\"expires\": 9}');
 select jobkit.create_schedule('{\"name\": \"s\", \"times\": \"@hourly\", \"kind\": \"k\",

@@ -14,25 +14,30 @@ statements! {
 
     /// Pauses a queue, a kind or everything. Whether it was not paused before.
     fn pause_scope(scope: &str, name: &str, actor: Option<&str>, reason: &str) -> One<bool>
-        = "select jobkit.pause_scope($1, $2, $3, $4)",
+        = "select jobkit.pause_limit($1, $2, null, null, $3, $4)",
         debug_span!("jobkit.pause", scope, name);
 
     /// Resumes it. Whether it was paused.
     fn resume_scope(scope: &str, name: &str, actor: Option<&str>) -> One<bool>
-        = "select jobkit.resume_scope($1, $2, $3)",
+        = "select jobkit.resume_limit($1, $2, null, $3)",
         debug_span!("jobkit.resume", scope, name);
 
     /// Sets or removes a limit. The one before, or 0.
     fn limit_running(
         scope: &str, name: &str, limit: Option<i32>, actor: Option<&str>,
-    ) -> One<i32> = "select coalesce(jobkit.limit_running($1, $2, $3, $4), 0)",
+    ) -> One<i32> = "with before as materialized (
+            select l.running from jobkit.limits l where l.scope = $1 and l.name = $2
+        ) select coalesce((select b.running from before b), 0) from jobkit.set_limit(
+            $1, $2, null, jsonb_build_object('running', $3::integer), $4)",
         debug_span!("jobkit.limit", scope, name, limit);
 
     /// Sets or removes a rate.
     fn limit_rate(
         scope: &str, name: &str, count: Option<i32>, within: Option<PgInterval>,
         burst: Option<i32>, actor: Option<&str>,
-    ) -> One<bool> = "select jobkit.limit_rate($1, $2, $3, $4, $5, $6) is not null",
+    ) -> One<bool> = "select jobkit.set_limit($1, $2, null, jsonb_build_object('rate',
+            case when $3::integer is not null then jsonb_build_object(
+                'every', $4::interval, 'burst', $5::integer) end), $6) is not null",
         debug_span!("jobkit.rate", scope, name, count);
 
     /// How many of its jobs workers have claimed.

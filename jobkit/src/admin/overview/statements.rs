@@ -66,8 +66,9 @@ statements! {
 
     /// The queues that are full, in the order in which they became so, 100 at most.
     fn full_queues() -> FullQueues
-        = "select b.queue, coalesce(b.override, b.announced) as bound, b.full_since
-            from jobkit.bounds b where b.full_since is not null
+        = "select b.queue, coalesce(l.waiting, l.code_waiting) as bound, b.full_since
+            from jobkit.bounds b join jobkit.limits l on l.scope = 'queue' and l.name = b.queue
+            where b.full_since is not null
             order by b.full_since, b.queue limit 100";
 
     /// Queues and kinds of jobs that no live worker serves; this many at most.

@@ -27,22 +27,26 @@ statements! {
 
     /// Pauses a queue: nobody claims from it. Whether it was not paused before.
     fn pause(queue: &str, actor: &str, reason: &str) -> One<bool>
-        = "select jobkit.pause($1, $2, $3)",
+        = "select jobkit.pause_limit('queue', $1, null, null, $2, $3)",
         debug_span!("jobkit.pause", queue);
 
     /// Resumes a queue. Whether it was paused.
-    fn resume(queue: &str, actor: Option<&str>) -> One<bool> = "select jobkit.resume($1, $2)",
+    fn resume(queue: &str, actor: Option<&str>) -> One<bool> = "select jobkit.resume_limit('queue', $1, null, $2)",
         debug_span!("jobkit.resume", queue);
 
     /// Bounds how many jobs of a queue wait, or ends that. The bound before, or 0.
     fn bound(queue: &str, most: Option<i32>, actor: Option<&str>) -> One<i32>
-        = "select coalesce(jobkit.bound_queue($1, $2, $3), 0)",
+        = "with before as materialized (
+            select coalesce(l.waiting, l.code_waiting) as waiting from jobkit.limits l
+            where l.scope = 'queue' and l.name = $1
+        ) select coalesce((select b.waiting from before b), 0) from jobkit.set_limit(
+            'queue', $1, null, jsonb_build_object('waiting', coalesce(to_jsonb($2::integer), '\"none\"')), $3)",
         debug_span!("jobkit.bound", queue, most);
 
     /// The paused queues, by name.
     fn paused_queues() -> Vec<PausedQueue>
-        = "select q.name, q.paused_at, q.paused_by, q.reason
-            from jobkit.queues q where q.paused_at is not null order by q.name";
+        = "select l.name, l.paused_at, l.paused_by, l.pause_reason as reason from jobkit.limits l
+            where l.scope = 'queue' and l.paused_at is not null order by l.name";
 }
 
 from_row! {

@@ -11,11 +11,9 @@ from (select least(
         ) q
         where exists (
                 select from jobkit.ready r where r.queue = q.name and not exists (
-                    select from jobkit.brakes b where b.paused_at is not null
-                        and (b.scope = 'all' or b.scope = 'kind'
-                            and b.name = jobkit.unversioned(r.kind))))
-            and not exists (
-                select from jobkit.queues p where p.name = q.name and p.paused_at is not null)
+                    select from jobkit.limits l where l.holds and l.paused_at is not null
+                        and l.name = case l.scope when 'queue' then q.name
+                            when 'kind' then jobkit.unversioned(r.kind) else '' end))
     ) or exists (
         select from jobkit.blocked_executions b where b.queue = any ($1) or b.queue ^@ any ($2)
     ) or exists (

@@ -22,8 +22,8 @@ with jobs as (
     update jobkit.due_keys set due_at = due_at - $1
 ), kept_slots as (
     update jobkit.kept_slots set slot_at = slot_at - $1, kept_at = kept_at - $1
-), brakes as (
-    update jobkit.brakes set next_at = next_at - $1
+), turns as (
+    update jobkit.turns set tat = tat - $1
 ), stuck as (
     update jobkit.stuck_jobs set since = since - $1, retry_at = retry_at - $1
 ), dead_letters as (

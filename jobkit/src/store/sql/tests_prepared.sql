@@ -1,17 +1,16 @@
 -- Whether a database is as the start of a worker would leave it, without a lock; whether something
 -- in it waits for a time; and the queues of its live jobs, and of those that are ready, that of the
 -- oldest first.
--- $1 kinds, $2 days of the history that are to be there, $3 groups, $4 their limits, $5 intervals
--- and $6 bursts of their rates
+-- $1 kinds, $2 days of the history that are to be there, $3 the limits of their groups, as
+-- `announce_limits` reads them
 select not exists (
     select from unnest($1::text[]) as i (kind)
     where not exists (select from jobkit.kinds k where k.kind = i.kind)
 ) as announced, not exists (
-    select from unnest($3::text[], $4::integer[], $5::interval[], $6::integer[])
-        as i (name, lim, rate, burst)
-    left join jobkit.concurrency_groups g on g.name = i.name
-    where (g.default_limit, g.default_rate, g.default_burst, g.limiter)
-        is distinct from (i.lim, i.rate, i.burst, false)
+    select from jsonb_populate_recordset(null::jobkit.limits, $3::jsonb) i
+    left join jobkit.limits l on l.scope = i.scope and l.name = i.name
+    where (l.code_running, l.code_every, l.code_burst)
+        is distinct from (i.running, i.every, i.burst)
 ) as limited, not exists (
     select from generate_series(0, $2::integer) d
     where not exists (

@@ -1,9 +1,8 @@
 //! What is looked at and made before the first claim.
 
 use crate::error::DatabaseError;
-use crate::limiter::Declaration;
 use crate::policy::Policy;
-use crate::store::{Link, days_there, durability, prepare_days, unserved_queues};
+use crate::store::{Link, SaidLimit, days_there, durability, prepare_days, unserved_queues};
 use crate::worker::declared::Declared;
 use crate::worker::shared::slots::{Named, Served};
 use crate::worker::some::some;
@@ -52,12 +51,11 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Data
 pub(super) async fn prepare(
     link: &mut Link,
     policies: &[Policy],
-    limiters: &[Declaration],
+    limits: &[SaidLimit],
     declared: &mut Declared,
     days: i32,
 ) -> Result<(), DatabaseError> {
-    announce::tell(link, policies).await?;
-    announce::limiters(link, limiters).await?;
+    announce::tell(link, policies, limits).await?;
     declared.tell(link).await?;
     match ticker::insist(link, &prepare_days(days)).await {
         Ok(_) => Ok(()),

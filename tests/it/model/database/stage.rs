@@ -35,8 +35,8 @@ const CLEAR: &str = "
     delete from jobkit.ready; delete from jobkit.scheduled; delete from jobkit.blocked_executions;
     delete from jobkit.claims; delete from jobkit.permits; delete from jobkit.semaphores;
     delete from jobkit.attempts; delete from jobkit.jobs; delete from jobkit.finished;
-    delete from jobkit.dead_letters; delete from jobkit.workers; delete from jobkit.queues;
-    delete from jobkit.brakes";
+    delete from jobkit.dead_letters; delete from jobkit.workers; delete from jobkit.turns;
+    delete from jobkit.limits where scope <> 'group'";
 
 /// Lets the time pass from one slot to the next.
 const PASSED: &str = "
@@ -172,8 +172,8 @@ fn calls_of(play: &Play, state: &State, step: &Step) -> Vec<String> {
         }
         Step::Cancel { job } => vec![calls::cancel_mark(job + 1), calls::cancel_take(job + 1)],
         Step::SetLimit { limit: to } => vec![limit(play, *to)],
-        Step::Pause { scope } => vec![with_scope("pause_scope", *scope)],
-        Step::Resume { scope } => vec![with_scope("resume_scope", *scope)],
+        Step::Pause { scope } => vec![with_scope("pause_limit", *scope)],
+        Step::Resume { scope } => vec![with_scope("resume_limit", *scope)],
         Step::Start { role } => {
             let mut after = state.clone();
             play.model.apply(&mut after, step);

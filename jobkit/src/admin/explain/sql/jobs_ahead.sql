@@ -17,7 +17,7 @@ select (
             and not w.stopping and w.lease_until > clock_timestamp() and j.queue = $2 limit 10000
     ) a
 ) as running, b.place, b.blocked,
-    coalesce(s.override_limit, g.override_limit, g.default_limit, 1) as effective,
+    coalesce(s.override_limit, g.running, g.code_running, 1) as effective,
     coalesce(s.taken, 0) as taken, array(
         select p.job_id from jobkit.permits p
         where p.concurrency_group = $6 and p.concurrency_key = $7 order by p.job_id limit 10
@@ -32,5 +32,5 @@ from (
         order by b.priority, b.job_id limit 10000
     ) f
 ) b
-left join jobkit.limits s on s.concurrency_group = $6 and s.concurrency_key = $7
-left join jobkit.concurrency_groups g on g.name = $6
+left join jobkit.key_limits s on s.concurrency_group = $6 and s.concurrency_key = $7
+left join jobkit.limits g on g.scope = 'group' and g.name = $6

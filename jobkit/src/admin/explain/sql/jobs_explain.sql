@@ -16,13 +16,14 @@ select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority,
     case when (p.attempt > 0 or p.waits_since > '-infinity') and (p.terms is not null
             or k.retry_for > '0') then jobkit.retry_until(jsonb_populate_record(null::jobkit.jobs,
         to_jsonb(y) || jsonb_build_object('waits_since', p.waits_since, 'terms', p.terms)))
-        end as retry_until, p.waits_since, q.paused_at, q.paused_by, q.reason as pause_reason, w.*
+        end as retry_until, p.waits_since, q.paused_at, q.paused_by, q.pause_reason, w.*
 from jobkit.listed_jobs j join jobkit.jobs p on p.id = j.id join jobkit.shown_jobs y on y.id = j.id
 left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.reports r
     on (r.job_id, r.attempt, r.worker_id) = (j.id, p.attempt + 1, c.worker_id)
-left join jobkit.queues q on q.name = j.queue and q.paused_at is not null
+left join jobkit.limits q
+    on q.scope = 'queue' and q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,
         bool_or(k.knows_kind) as knows_kind,

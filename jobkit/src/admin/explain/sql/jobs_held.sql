@@ -1,12 +1,13 @@
 -- explain: what holds back a queue or a kind, or everything: a pause, or a limit or a rate that
 -- allows no job now. (A paused queue is told of elsewhere.)
 -- $1 queue, $2 kind
-select b.scope, b.name, b.paused_at as since, b.paused_by as actor, b.reason, b.running_limit,
-    b.rate_count, b.rate_burst,
-    (extract(epoch from b.rate_interval) * 1000000)::bigint as rate_interval,
-    case when b.running_limit is not null then jobkit.running_of(b.scope, b.name) end as running
-from jobkit.brakes b
-cross join lateral jobkit.brake_room(b) r
-where b.name = case b.scope when 'queue' then $1 when 'kind' then $2 else '' end
-    and (b.paused_at is not null or r.room < 1)
-order by b.paused_at is null, b.scope
+select l.scope, l.name, l.paused_at as since, l.paused_by as actor, l.pause_reason as reason,
+    t.running as running_limit, case when t.every is not null then 1 end as rate_count,
+    t.burst as rate_burst, (extract(epoch from t.every) * 1000000)::bigint as rate_interval,
+    case when t.running is not null then jobkit.running_of(l.scope, l.name) end as running
+from jobkit.limits l
+left join jobkit.turn_limits t on t.scope = l.scope and t.name = l.name
+cross join lateral jobkit.turn_room(l.scope, l.name, t.running, t.every, t.burst, t.tat) r
+where l.holds and l.name = case l.scope when 'queue' then $1 when 'kind' then $2 else '' end
+    and (l.paused_at is not null or r.room < 1)
+order by l.paused_at is null, l.scope

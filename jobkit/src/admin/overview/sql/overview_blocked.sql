@@ -31,7 +31,7 @@ left join lateral (
             order by b.priority, b.job_id limit 1) b
         left join met m on m.grp = b.concurrency_group and m.key = b.concurrency_key
     ) h
-    cross join lateral (select l.* from jobkit.limits l
+    cross join lateral (select l.* from jobkit.key_limits l
         where l.concurrency_group = h.grp and l.concurrency_key = h.key offset 0) l
     where h.since < now() - $1::interval and (l.taken >= l.effective_limit
             or jobkit.paced(l.rate, l.paused_until, l.due_at, l.reserved))

@@ -1,16 +1,16 @@
 -- The queues that workers name, that are paused or that have a bound, by name: what live workers
 -- can run of each at a time, the pause, and the bound.
 -- $1 only these, which may match a pattern of some worker; null for all
-select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.reason,
-    coalesce(b.override, b.announced) as bound, b.waiting, b.full_since
+select n.name, w.workers, w.capacity, q.paused_at, q.paused_by,
+    q.pause_reason as reason, nullif(coalesce(q.waiting, q.code_waiting), 2147483647) as bound, b.waiting, b.full_since
 from (
     select u.name from jobkit.workers w cross join unnest(w.queues) as u (name)
     where right(u.name, 1) <> '*' or left(u.name, -1) <> all (w.prefixes)
-    union select q.name from jobkit.queues q where q.paused_at is not null
+    union select l.name from jobkit.limits l where l.scope = 'queue' and l.paused_at is not null
     union select b.queue from jobkit.bounds b
     union select u.name from unnest($1::text[]) as u (name)
 ) n
-left join jobkit.queues q on q.name = n.name and q.paused_at is not null
+left join jobkit.limits q on q.scope = 'queue' and q.name = n.name
 left join jobkit.bounds b on b.queue = n.name
 cross join lateral (
     select count(*) as workers,

@@ -10,7 +10,7 @@ select s.concurrency_group, s.concurrency_key, s.effective_limit as effective, s
         when s.tat - s.rate * (s.burst - 1) > clock_timestamp()
             then s.tat - s.rate * (s.burst - 1)
     end as next_at
-from jobkit.limits s
+from jobkit.key_limits s
 cross join lateral (
     select count(*) as blocked, min(f.since) as oldest
     from (

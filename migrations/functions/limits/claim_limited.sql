@@ -1,12 +1,12 @@
--- claim_braked: the scan of a claim when something is braked (see `claim`). It picks nothing that
+-- claim_limited: the scan of a claim when something is paused or limited (see `claim`). It picks nothing that
 -- is paused, and no more of a queue or kind than its limit or rate has left.
 -- Returns the rows (`at`, locked), when the scan began, how many jobs each queue may have
 -- (`p_slots`), kinds of which other jobs may be taken instead (`p_kinds`), and in `held` the note
 -- of the claim, with the kinds of `claim_few`.
--- Locks the brakes with a limit or rate until the claim commits, so that concurrent claims count
--- each other. Under a rate nothing is claimed ahead: it would begin later than the rate allowed it.
+-- Locks the turns that apply to it until the claim commits, so that concurrent claims count each
+-- other. Under a rate nothing is claimed ahead: it would begin later than the rate allowed it.
 -- A time further ahead than a burst means that the clock stepped back, and is corrected.
-create or replace function jobkit.claim_braked(
+create or replace function jobkit.claim_limited(
     inout p_kinds text[], p_queues text[], inout p_slots integer[], inout p_ahead integer[],
     p_marks bigint[], p_first integer[], p_last integer[], p_pools integer[], p_rooms integer[],
     out at tid[], out started timestamptz, out held json
@@ -16,17 +16,18 @@ declare
     v_cut boolean := false;                      -- nothing is claimed ahead
     v_held boolean := false;
     v_names text[];
-    v_brake jobkit.brakes;
+    v_turn record;
     v_room bigint;
-    v_next timestamptz;                          -- the latest plausible `next_at`
+    v_next timestamptz;                          -- the latest plausible `tat`
     v_place integer;
     v_free integer[];                            -- slots that are free now
     v_few text[] := '{}';                        -- kinds with less room than that, …
     v_rooms integer[] := '{}';                   -- … and how much
 begin
     started := clock_timestamp();
-    select array_agg(b.name) filter (where b.scope = 'kind') into v_names
-    from jobkit.brakes b where b.paused_at is not null having bool_or(b.scope = 'all') is not true;
+    select array_agg(l.name) filter (where l.scope = 'kind') into v_names
+    from jobkit.limits l where l.holds and l.paused_at is not null
+    having bool_or(l.scope = 'all') is not true;
     if not found then
         at := '{}';
         return;
@@ -39,33 +40,36 @@ begin
             order by q.place)
     into p_slots, v_free
     from unnest(p_queues, p_slots, p_ahead) with ordinality as q (name, slots, ahead, place)
-    left join jobkit.queues s on s.name = q.name and s.paused_at is not null;
-    for v_brake in
-        select b.* from jobkit.brakes b
-        where num_nonnulls(b.running_limit, b.rate_count) > 0
-            and b.name = any (case b.scope when 'queue' then p_queues else v_names end)
-        order by b.scope, b.name for no key update
+    left join jobkit.limits s
+        on s.holds and s.scope = 'queue' and s.name = q.name and s.paused_at is not null;
+    perform from jobkit.turns t
+    where t.name = any (case t.scope when 'queue' then p_queues else v_names end)
+    order by t.scope, t.name for no key update;
+    for v_turn in
+        select * from jobkit.turn_limits t
+        where t.name = any (case t.scope when 'queue' then p_queues else v_names end)
+        order by t.scope, t.name
     loop
-        v_next := clock_timestamp() + v_brake.rate_interval
-            * (v_brake.rate_burst / v_brake.rate_count::double precision);
-        if v_brake.next_at > v_next then
-            update jobkit.brakes b set next_at = v_next
-            where b.scope = v_brake.scope and b.name = v_brake.name;
+        v_next := clock_timestamp() + v_turn.every * v_turn.burst;
+        if v_turn.tat > v_next then
+            update jobkit.turns t set tat = v_next
+            where t.scope = v_turn.scope and t.name = v_turn.name;
         end if;
-        select r.room into v_room from jobkit.brake_room(v_brake) r;
-        if v_brake.rate_count is not null and p_ahead <> '{}' then
+        select r.room into v_room from jobkit.turn_room(v_turn.scope,
+            v_turn.name, v_turn.running, v_turn.every, v_turn.burst, v_turn.tat) r;
+        if v_turn.every is not null and p_ahead <> '{}' then
             p_slots := array(select least(q.slots, q.free) from unnest(p_slots, v_free)
                 with ordinality as q (slots, free, place) order by q.place);
             p_ahead := '{}';
             v_cut := true;
         end if;
-        v_place := array_position(p_queues, v_brake.name);
-        if v_brake.scope = 'queue' and v_room < p_slots[v_place] then
+        v_place := array_position(p_queues, v_turn.name);
+        if v_turn.scope = 'queue' and v_room < p_slots[v_place] then
             v_held := true;
             p_slots[v_place] := v_room;
-        elsif v_brake.scope = 'kind' and v_room < (select sum(s) from unnest(p_slots) as s) then
+        elsif v_turn.scope = 'kind' and v_room < (select sum(s) from unnest(p_slots) as s) then
             v_held := true;
-            v_few := v_few || v_brake.name;
+            v_few := v_few || v_turn.name;
             v_rooms := v_rooms || v_room::integer;
         end if;
     end loop;

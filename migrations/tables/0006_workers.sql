@@ -60,7 +60,6 @@ create table jobkit.sweeps (
     one boolean primary key default true check (one),
     began_at timestamptz not null,
     found bigint not null default 0,
-    resumed_at timestamptz,                      -- when a kind, or everything, was resumed
     followed_to bigint not null default 0        -- unique keys of jobs up to this were looked at
 );
 insert into jobkit.sweeps (began_at) values ('-infinity');

@@ -9,6 +9,6 @@ declare
 begin
     select j.concurrency_group as grp, j.concurrency_key as key into v_key
     from jobkit.jobs j where j.id = p_job and j.concurrency_key is not null;
-    return found and jobkit.pause_key(v_key.grp, v_key.key, p_for);
+    return found and jobkit.pause_key(v_key.grp, v_key.key, p_for) is not null;
 end
 $$;

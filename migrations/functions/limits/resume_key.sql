@@ -1,10 +1,7 @@
 -- resume_key: ends the pause of a key. Returns whether it was paused.
-create or replace function jobkit.resume_key(
-    p_group text, p_key text, p_actor text default null
-) returns boolean
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
+create or replace function jobkit.resume_key(p_group text, p_key text, p_actor text)
+returns boolean
+language plpgsql as $$
 declare
     v_paused boolean;
 begin
@@ -18,7 +15,7 @@ begin
     )
     select count(*) > 0 into v_paused from ended;
     if v_paused then
-        perform jobkit.note(p_actor, 'resume', 'concurrency_key', null,
+        perform jobkit.note(p_actor, 'resume', 'key', null,
             jsonb_build_object('group', p_group), p_key);
         perform jobkit.grant_and_wake(array[p_group], array[p_key], null);
     end if;
