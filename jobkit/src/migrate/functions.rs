@@ -20,13 +20,13 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         brake_room braking claim_braked claim_charge claim_few limit_rate limit_running pause_scope
         release_brake require_brake resume_scope running_of
     }
-    causes { forget_cause mute_cause note_cause }
+    causes { mute_cause note_cause }
     coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
     completion { complete completion part }
     dead_letters {
-        bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
-        matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
-        replay_open take_dead_letters without_clash
+        bury dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
+        matching_dead_letters newest_errors prune_resolved replay replay_due replay_open
+        take_dead_letters without_clash
     }
     encryption { lies_open require_sealed reseal strays }
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
@@ -35,17 +35,17 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         claim_beyond claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue
         enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs lock_jobs log_attempt
         make_ready make_scheduled may_wait new_job new_jobs new_jobs_at new_jobs_of outcomes
-        payload_size plan_once promote refuse require_options require_payload
-        require_read_committed require_shape require_tags require_terms require_time reschedule
-        retry_until run_again seconds settle settle_apart settle_grant settle_one settle_others
-        settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
-        withdraw wrong_at_length wrong_with
+        payload_size plan_once promote refuse require_options require_payload require_read_committed
+        require_shape require_tags require_terms require_time reschedule retry_until run_again
+        seconds settle settle_apart settle_grant settle_one settle_others settle_partial
+        stay_waiting store_all store_one tell_end terms unversioned versioned withdraw
+        wrong_at_length wrong_with
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {
-        operate operate_count operate_dead_letters operate_jobs operate_past operation_begin
-        operation_end operation_page operation_stop operation_took place_before
+        operate operate_dead_letters operate_jobs operate_past operation_begin operation_page
+        operation_stop operation_took place_before
     }
     permits {
         acquire acquire_or_block announce_limiters announce_limits begin_slots block block_backlog
@@ -59,7 +59,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         require_room resume some_begin take_back waiting_in
     }
     reports { checkpoint prune_checkpoints prune_reports report reports_of }
-    roles { shown_args shown_metadata shows_payloads }
+    roles { shown_args shows_payloads }
     sequences { sequences_behind set_sequences }
     schedules {
         create_schedule declaration declare_schedules delete_schedule edit_schedule
