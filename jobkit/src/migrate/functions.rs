@@ -35,10 +35,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue enqueue_all
         enqueue_form_1 errors_of finish for_worker insert_jobs log_attempt make_ready may_wait
         new_job new_jobs new_jobs_at new_jobs_of outcomes payload_size plan_once promote refuse
-        require_options require_payload require_read_committed require_shape require_tags
-        require_terms require_time reschedule retry_until seconds settle settle_apart settle_grant
-        settle_one settle_others settle_partial stay_waiting store_all store_one tell_end terms
-        unversioned versioned withdraw wrong_at_length wrong_with
+        require_payload require_read_committed require_shape require_tags require_terms require_time
+        reschedule retry_until seconds settle settle_apart settle_grant settle_one settle_others
+        settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
+        withdraw wrong_at_length wrong_with
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
@@ -69,8 +69,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     topics { announce_subscriptions fan_out publish unsubscribe }
     unique {
         enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting key_hands key_holder
-        next_of_kind parked patience prune_keys put_back require_unique retake_key store_unique
-        take_free_keys take_key take_last take_over take_waiting
+        next_of_kind parked prune_keys put_back retake_key store_unique take_free_keys take_key
+        take_last take_over take_waiting
     }
     workers {
         announce crash deregister give_back heartbeat orphaned_claims reap_claim reap_workers recall
