@@ -7,7 +7,6 @@ use jobkit_tests::Lab;
 in_a_lab![
     three_causes_with_long_backtraces_are_three_groups,
     the_causes_of_an_error_count_and_its_backtrace_does_not,
-    open_dead_letters_are_grouped_anew_on_demand,
     a_hostile_error_costs_little,
 ];
 
@@ -26,7 +25,7 @@ const ERRORS: &str = "select i, (array[
     ) as error from generate_series(1, 7) i";
 
 async fn three_causes_with_long_backtraces_are_three_groups(lab: Lab) {
-    let kinds = "array_agg(distinct jobkit.fingerprint('mail', null, error))";
+    let kinds = "array_agg(distinct jobkit.fingerprint('mail', '', null, error))";
     let groups: Vec<String> = lab.value(&format!("select {kinds} from ({ERRORS}) e")).await;
     assert_eq!(groups.len(), 3, "{groups:?}");
     // Nothing of the frames is left.
@@ -47,25 +46,6 @@ async fn the_causes_of_an_error_count_and_its_backtrace_does_not(lab: Lab) {
         let query = sqlx::query_scalar::<_, bool>(folds).bind(one).bind(other);
         assert_eq!(query.fetch_one(lab.pool()).await.unwrap(), same, "{one:?} {other:?}");
     }
-}
-
-async fn open_dead_letters_are_grouped_anew_on_demand(lab: Lab) {
-    lab.run(&format!(
-        "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,
-            error, errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at,
-            args, fingerprint, state)
-        select i, 'mail', 'default', 0, 1, 'exhausted', error, '[{{\"error_type\": \"E\"}}]', 1, 1,
-            0, now(), now(), now(), '{{}}', i, 'open' from ({ERRORS}) e"
-    ))
-    .await;
-    assert_eq!(lab.value::<i64>("select jobkit.regroup_dead_letters()").await, 7);
-    let groups = "(select distinct fingerprint from jobkit.dead_letters) g";
-    assert_eq!(lab.count(groups).await, 3);
-    assert_eq!(lab.value::<i64>("select jobkit.regroup_dead_letters()").await, 0);
-    // They are the groups that new failures of the same kind come to.
-    let new = "jobkit.dead_letters
-        where fingerprint = jobkit.fingerprint(kind, 'E', error)";
-    assert_eq!(lab.count(new).await, 7);
 }
 
 async fn a_hostile_error_costs_little(lab: Lab) {

@@ -154,7 +154,7 @@ async fn a_last_attempt_that_crashes_becomes_a_dead_letter_of_its_key() {
     lab.until("count(*) = 2 from jobkit.dead_letters").await;
     let buried = "jobkit.dead_letters
         where (reason, state, cycles, attempt) = ('crashed', 'open', 1, 1) and key in ('k1', 'k2')
-            and fingerprint = jobkit.fingerprint('act', 'crashed', error)
+            and fingerprint = jobkit.fingerprint('act', 'crashed', null, error)
             and errors->0->>'outcome' = 'crash'";
     assert_eq!(lab.count(buried).await, 2);
     let causes = "select count(distinct fingerprint) from jobkit.dead_letters";

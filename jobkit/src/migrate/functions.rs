@@ -16,24 +16,23 @@ macro_rules! functions {
 const FUNCTIONS: &[(&str, &str)] = functions! {
     attention { acknowledge blocked_lanes unacknowledge }
     audit { note note_ended note_jobs prune_audit }
-    causes { forget_cause mute_cause note_cause }
+    causes { mute_cause note_cause }
     coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
     completion { complete completion part }
     dead_letters {
-        bury cause dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
-        matching_dead_letters newest_errors prune_resolved regroup_dead_letters replay replay_due
-        replay_open take_dead_letters without_clash
+        bury dead_letters_between dead_letters_lately discard_dead_letter fingerprint fold
+        matching_dead_letters newest_errors prune_resolved replay replay_due replay_open
+        take_dead_letters without_clash
     }
     encryption { lies_open require_sealed reseal strays }
     history { expiry finished_drop finished_expired finished_forget finished_prepare }
     jobs {
         as_jsonb await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart
-        claim_beyond claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue
-        enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs lock_jobs log_attempt
-        make_ready make_scheduled may_wait new_job new_jobs new_jobs_at new_jobs_of outcomes
-        payload_size plan_once promote refuse require_options require_payload
-        require_read_committed require_shape require_tags require_terms require_time reschedule
-        retry_until run_again seconds settle settle_apart settle_grant settle_one settle_others
+        claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue enqueue_all
+        enqueue_form_1 errors_of finish for_worker insert_jobs log_attempt make_ready may_wait
+        new_job new_jobs new_jobs_at new_jobs_of outcomes payload_size plan_once promote refuse
+        require_payload require_read_committed require_shape require_tags require_terms require_time
+        reschedule retry_until seconds settle settle_apart settle_grant settle_one settle_others
         settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
         withdraw wrong_at_length wrong_with
     }
@@ -45,8 +44,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {
-        operate operate_count operate_dead_letters operate_jobs operate_past operation_begin
-        operation_end operation_page operation_stop operation_took place_before
+        operate operate_dead_letters operate_jobs operate_past operation_begin operation_page
+        operation_stop operation_took place_before
     }
     permits {
         acquire acquire_or_block begin_slots block block_backlog create_semaphores decide_lock
@@ -59,23 +58,23 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         waiting_in
     }
     reports { checkpoint prune_checkpoints prune_reports report reports_of }
-    roles { shown_args shown_metadata shows_payloads }
+    roles { shown_args shows_payloads }
     sequences { sequences_behind set_sequences }
     schedules {
         create_schedule declaration declare_schedules delete_schedule edit_schedule
         enqueue_scheduled fire hasten_schedules miss_due pause_schedule prune_runs require_schedule
         resume_schedule run_schedule undecide
     }
-    stuck { set_aside stick stuck try_claim unclaim unstick }
+    stuck { set_aside stick stuck unclaim }
     topics { announce_subscriptions fan_out publish unsubscribe }
     unique {
         enqueue_by_key enqueue_unique follow follow_left free_keys hold_waiting key_hands key_holder
-        next_of_kind parked patience prune_keys put_back require_unique retake_key store_unique
-        supersede take_free_keys take_key take_last take_over take_waiting
+        next_of_kind parked prune_keys put_back retake_key store_unique take_free_keys take_key
+        take_last take_over take_waiting
     }
     workers {
-        announce cap_leases crash deregister give_back heartbeat orphaned_claims reap_claim
-        reap_workers recall register release_lost serving sleep slots_for stop_worker wake wake_due
+        announce crash deregister give_back heartbeat orphaned_claims reap_claim reap_workers recall
+        register release_lost serving sleep slots_for stop_worker wake wake_due
     }
 };
 

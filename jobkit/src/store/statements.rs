@@ -159,7 +159,8 @@ statements! {
         = "select job_id, wait from jobkit.stick($1, $2, $3, $4)";
 
     /// Notes that they went through.
-    fn unstick(jobs: &[i64]) -> () = "select jobkit.unstick($1)";
+    fn unstick(jobs: &[i64]) -> ()
+        = "delete from jobkit.stuck_jobs s where s.job_id = any ($1)";
 }
 
 /// Takes ready jobs that the server cannot read out of the way of a claim it refused. Answers the

@@ -14,7 +14,8 @@ begin
     on conflict (fingerprint) do update set muted_until = excluded.muted_until;
     perform jobkit.note(p_actor, case when p_for is null then 'unmute' else 'mute' end, 'cause',
         null, jsonb_strip_nulls(jsonb_build_object('until', v_until)), p_fingerprint);
-    perform jobkit.forget_cause(p_fingerprint);
+    delete from jobkit.causes c
+    where c.fingerprint = p_fingerprint and c.note is null and c.muted_until is null;
     return v_until;
 end
 $$;

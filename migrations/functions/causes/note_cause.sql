@@ -13,6 +13,7 @@ begin
         set note = excluded.note, noted_by = excluded.noted_by, noted_at = excluded.noted_at;
     perform jobkit.note(p_actor, 'note', 'cause', null,
         jsonb_strip_nulls(jsonb_build_object('note', p_note)), p_fingerprint);
-    perform jobkit.forget_cause(p_fingerprint);
+    delete from jobkit.causes c
+    where c.fingerprint = p_fingerprint and c.note is null and c.muted_until is null;
 end
 $$;

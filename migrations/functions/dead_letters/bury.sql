@@ -32,7 +32,7 @@ begin
     end loop;
     select * into v_kind from jobkit.kinds k where k.kind = p_job.kind;
     v_new.errors := coalesce(jobkit.errors_of(p_job.id), '[]');
-    v_new.fingerprint := jobkit.cause(p_job.kind, p_reason, v_new.errors, p_error);
+    v_new.fingerprint := jobkit.fingerprint(p_job.kind, p_reason, v_new.errors, p_error);
     v_new.errors := (
         select coalesce(jsonb_agg(e || jsonb_build_object('job_id', p_job.id)), '[]')
         from jsonb_array_elements(v_new.errors) as e

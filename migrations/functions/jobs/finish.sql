@@ -1,14 +1,23 @@
 -- finish: ends a job without making it a dead letter. If it is the current replay of a dead letter,
 -- that is resolved after a success, and open again otherwise.
+--   p_by    the job that has its unique key now, or runs instead of it: so it ends, whatever p says
 --   p.keep  how long the job is kept; null: not at all after a success, otherwise as long as its
 --           kind says, since an outcome that was to continue the job has no retention
 create or replace function jobkit.finish(
-    p_job jobkit.jobs, p_worker bigint, p jobkit.outcome, p_charged integer default 1
+    p_job jobkit.jobs, p_worker bigint, p jobkit.outcome, p_charged integer default 1,
+    p_by bigint default null
 ) returns void
 language plpgsql as $$
 declare
-    v_success constant boolean := p.outcome = 'finish';
+    v_success constant boolean := p.outcome = 'finish' and p_by is null;
 begin
+    if p_by is not null and p_job.unique_while = 'coalesce' then
+        p.outcome := 'coalesce';
+        p.reason := 'coalesced into job ' || p_by;
+    elsif p_by is not null then
+        p.outcome := 'supersede';
+        p.reason := 'superseded by job ' || p_by;
+    end if;
     if p.keep is null and not v_success then
         p.keep := (select coalesce(k.retention_discarded, k.retention)
             from jobkit.kinds k where k.kind = p_job.kind);

@@ -49,11 +49,13 @@ begin
     case
         when v_by is not null then
             v_ending := 'supersede';
-            perform jobkit.supersede(p_job, v_by, p_worker, p.took);
+            perform jobkit.finish(p_job, p_worker, p, p_by => v_by);
         when v_ending = 'bury' then
             perform jobkit.bury(p_job, v_attempt, v_reason, p.error, p_worker);
+        when v_ending = 'release' and p.delay is null and p_job.concurrency_key is null then
+            perform jobkit.make_ready(array[p_job.id]);
         when v_ending = 'release' and p.delay is null then
-            perform jobkit.run_again(p_job);
+            perform jobkit.block(array[p_job.id]);
         when v_ending in ('retry', 'snooze', 'release') then
             if v_ending = 'release' and p.error is not null then
                 perform jobkit.stick('open', array[p_job.id], array[p.error], p_worker);
@@ -66,8 +68,8 @@ begin
                 waits_since = p_job.waits_since,
                 crashes = case when v_ending = 'release' then j.crashes else 0 end
             where j.id = p_job.id;
-            perform jobkit.make_scheduled(
-                p_job.id, v_run_at, v_ending = 'retry' or p_job.attempt > 0);
+            insert into jobkit.scheduled (run_at, job_id, retrying)
+            values (v_run_at, p_job.id, v_ending = 'retry' or p_job.attempt > 0);
         when v_ending in ('finish', 'discard', 'cancel', 'expire') then
             p.outcome := v_ending;
             p.reason := case v_ending when 'finish' then p.reason else p.error end;

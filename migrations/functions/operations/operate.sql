@@ -1,6 +1,12 @@
+-- The work of an operation: a page at a time, with the place of the next page in the same
+-- transaction. The operation's row is locked before all others; only a session that stops it waits
+-- for that lock. Pages are not recorded in the audit: the beginning was.
+
 -- operate: one step of an operation, unless another session works on it, it rests, or it has ended.
 -- outcome: `step`, `done`, or null if nothing was done. If a step of one row fails, that row is
 -- left out. An operation with a pace rests after each step for the time that its pace allows.
+-- First it counts what matches, one window in each step, unless the look before its beginning saw
+-- all of it. After the last window, the work starts at the beginning.
 create or replace function jobkit.operate(p_id bigint, p_rows integer, out outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -14,6 +20,8 @@ as $$
 declare
     v_operation jobkit.operations;
     v_rows integer;
+    v_page record;
+    v_counted bigint;
     v_last boolean;
 begin
     perform jobkit.require_read_committed();
@@ -31,7 +39,17 @@ begin
         state = case when o.total is null then 'counting' else 'running' end
     where o.id = p_id;
     if v_operation.total is null then
-        perform jobkit.operate_count(v_operation);
+        select * into v_page from jobkit.operation_page(v_operation, null);
+        v_counted := v_operation.counted + cardinality(v_page.ids);
+        if v_page.last_id is null then
+            update jobkit.operations o set state = 'running', counted = v_counted,
+                total = v_counted, after_at = b.at, after_id = b.id
+            from jobkit.place_before(v_operation.filter) b where o.id = p_id;
+        else
+            update jobkit.operations o set counted = v_counted, after_id = v_page.last_id,
+                after_at = coalesce(v_page.last_at, o.after_at)
+            where o.id = p_id;
+        end if;
         outcome := 'step';
         return;
     end if;
@@ -49,7 +67,9 @@ begin
     end;
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then
-        perform jobkit.operation_end(p_id, 'done', null);
+        update jobkit.operations o set state = 'done', batch = '{}', ended_at = clock_timestamp()
+        where o.id = p_id;
+        perform jobkit.note_ended(p_id);
     elsif v_operation.per_second is not null then
         update jobkit.operations o set next_at = clock_timestamp() + interval '1 second'
             * ((o.done - v_operation.done) / v_operation.per_second::float8)

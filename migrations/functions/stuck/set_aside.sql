@@ -1,7 +1,8 @@
 -- set_aside: finds the jobs that cannot be claimed although the server is well, among those that a
 -- claim would take first, within its slots, pauses and limits. Each leaves `ready` and gives up its
 -- permit until it is tried again. Returns them.
--- It reads of a job what a claim returns, and writes and undoes what a claim writes (`try_claim`).
+-- It reads of a job what a claim returns, and writes what a claim writes; then it fails with JKTRY,
+-- so that everything is undone, or with the error that the claim would raise.
 create or replace function jobkit.set_aside(
     p_worker bigint, p_kinds text[], p_queues text[], p_slots integer[]
 ) returns table (job_id bigint, error text)
@@ -29,22 +30,27 @@ begin
             p_kinds, p_queues, p_slots, '{}', '{}', '{}', '{}', '{}', '{}') b;
     end if;
     for v_ready in
-        select r.ctid as at, r.job_id as id from jobkit.ready r
+        select r.ctid as at, r.job_id as id,
+            r.without_permit and r.concurrency_key is null as plain
+        from jobkit.ready r
         where r.ctid = any (coalesce(v_picked, array(
             select f.at from unnest(p_queues, p_slots) as q (name, slots)
             cross join lateral (
                 select f.ctid as at from jobkit.ready f
                 where f.queue = q.name and f.kind = any (p_kinds)
                 order by f.priority, f.without_permit, f.job_id
-                limit q.slots for update of f skip locked
-            ) f
-        )))
+                limit q.slots for update of f skip locked) f)))
     loop
         v_read := false;
         begin
             perform j::text, j.attempt + 1 from jobkit.jobs j where j.id = v_ready.id;
             v_read := true;
-            perform jobkit.try_claim(p_worker, v_ready.id, v_ready.at, p_queues, p_kinds);
+            delete from jobkit.ready r where r.ctid = v_ready.at;
+            perform jobkit.claim_within(
+                p_worker, 0, not v_ready.plain, c.ids, p_queues, p_kinds, 8388608)
+            from jobkit.claim_apart(p_worker, 0, array[v_ready.id], v_ready.plain, p_queues,
+                '{}', '{}', p_kinds, p_kinds, '{}') c;
+            raise exception 'jobkit: it could be claimed' using errcode = 'JKTRY';
         exception when others then
             -- It could be claimed, or a lock is in the way, or the server refuses all jobs alike.
             continue when v_read and (sqlstate = 'JKTRY'
@@ -68,7 +74,8 @@ begin
             -- Its page is damaged: it is scheduled for a time that differs from its run_at.
             v_retrying := false;
         end;
-        perform jobkit.make_scheduled(v_stuck.id, v_stuck.retry_at, coalesce(v_retrying, false));
+        insert into jobkit.scheduled (run_at, job_id, retrying)
+        values (v_stuck.retry_at, v_stuck.id, coalesce(v_retrying, false));
     end loop;
     perform jobkit.grant_and_wake(v_freed.groups, v_freed.keys, v_freed.freed);
     return query select * from unnest(v_jobs, v_errors);

@@ -16,7 +16,7 @@ begin
         set job_ids = array(select unnest(p_claim.job_ids) except select unnest(v_taken))
         where c.worker_id = p_claim.worker_id and c.n = p_claim.n;
     end if;
-    perform jobkit.unstick(v_taken);
+    delete from jobkit.stuck_jobs s where s.job_id = any (v_taken);
     return v_taken;
 end
 $$;

@@ -47,7 +47,9 @@ begin
     if v_parked is not null then
         update jobkit.jobs j set run_at = greatest(j.due_since, v_now), due_since = null
         where j.id = any (v_parked);
-        perform jobkit.make_scheduled(j.id, j.run_at, false), jobkit.wake_due(j.run_at)
+        insert into jobkit.scheduled (run_at, job_id)
+        select j.run_at, j.id from jobkit.jobs j where j.id = any (v_parked) and j.run_at > v_now;
+        perform jobkit.wake_due(j.run_at)
         from jobkit.jobs j where j.id = any (v_parked) and j.run_at > v_now;
         perform jobkit.wake(array(select r.queue from jobkit.make_ready(array(
             select j.id from jobkit.jobs j where j.id = any (v_parked) and j.run_at = v_now)) r));

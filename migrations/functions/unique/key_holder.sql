@@ -9,7 +9,7 @@
 --   free     it does not hold the key: the row was left behind, or the job has another key
 -- Returns also changeable: it replays no dead letter; kept: `unique_for` is not over (longer than
 -- allowed counts as over); late: it waits, is next of its kind (`next_of_kind`), and was due before
--- the last `patience`, or is ready before it is due (the clock stepped back).
+-- the last five seconds, or is ready before it is due (the clock stepped back).
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
     out kind text, out late boolean, out kept boolean
@@ -29,7 +29,7 @@ begin
             else h.place end, j.dead_letter_id is null, j.kind,
         case when (h.place = 'ready' or h.place = 'scheduled' and j.run_at <= clock_timestamp())
                 and coalesce(j.due_since, j.run_at)
-                    not between clock_timestamp() - jobkit.patience() and clock_timestamp()
+                    not between clock_timestamp() - interval '5 seconds' and clock_timestamp()
             then jobkit.next_of_kind(
                 j.queue, j.priority, jobkit.versioned(j.kind, j.version), j.id)
             else false end, w.kept

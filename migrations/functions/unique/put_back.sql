@@ -15,7 +15,8 @@ begin
         perform jobkit.make_ready(array[p_job]);
         perform jobkit.wake(array[v_job.queue]);
     else
-        perform jobkit.make_scheduled(p_job, v_job.run_at, v_job.attempt > 0);
+        insert into jobkit.scheduled (run_at, job_id, retrying)
+        values (v_job.run_at, p_job, v_job.attempt > 0);
         perform jobkit.wake_due(v_job.run_at);
     end if;
 end

@@ -9,6 +9,7 @@ language plpgsql as $$
 declare
     v_state text;
     v_old jobkit.jobs;
+    v_outcome jobkit.outcome;
     v_follower bigint;
     v_until timestamptz;
 begin
@@ -37,8 +38,8 @@ begin
     end if;
     if v_state = 'yields' then
         select * into v_old from jobkit.jobs j where j.id = p_old for update;
-        perform jobkit.supersede(
-            v_old, coalesce(v_follower, p_new), null, null, p_charged => 0);
+        perform jobkit.finish(
+            v_old, null, v_outcome, p_charged => 0, p_by => coalesce(v_follower, p_new));
     end if;
     return v_follower is null;
 end

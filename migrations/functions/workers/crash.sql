@@ -25,7 +25,7 @@ begin
         v_by := jobkit.retake_key(p_job.unique_scope, p_job.unique_key, p_job.id);
     end if;
     if v_by is not null then
-        perform jobkit.supersede(p_job, v_by, p_worker, null);
+        perform jobkit.finish(p_job, p_worker, v_outcome, p_by => v_by);
         return;
     end if;
     if p_job.crashes > 0 then
@@ -37,9 +37,11 @@ begin
         waits_since = null
     where j.id = p_job.id;
     if p_job.crashes > 0 then
-        perform jobkit.make_scheduled(p_job.id, v_run_at, true);
+        insert into jobkit.scheduled (run_at, job_id, retrying) values (v_run_at, p_job.id, true);
+    elsif p_job.concurrency_key is null then
+        perform jobkit.make_ready(array[p_job.id]);
     else
-        perform jobkit.run_again(p_job);
+        perform jobkit.block(array[p_job.id]);
     end if;
 end
 $$;

@@ -33,7 +33,13 @@ begin
         select a.ctid from jobkit.claims a
         where a.worker_id = p_worker and a.n <= p_begun and a.ahead for update skip locked
     ));
-    perform jobkit.cap_leases();
+    -- A lease that ends later than one that begins now was renewed before the clock stepped back:
+    -- cut, it delays the jobs of a dead worker by one lease at most. Live workers renew within it.
+    update jobkit.workers w set lease_until = clock_timestamp() + w.lease
+    where w.id = any (array(
+        select l.id from jobkit.workers l where l.lease_until > clock_timestamp() + l.lease
+        for no key update skip locked
+    ));
     cancel := array(
         select j.id from jobkit.jobs j
         where j.cancel_requested_at is not null

@@ -128,9 +128,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     insert_jobs: "where p_ids is null or q.id is not null" => "where true",
         unique_follow::a_duplicate_in_a_full_queue_refuses_no_batch;
     // What is late, and what is marked as cancelled.
-    patience: "interval '5 seconds'" => "interval '1 hour'",
+    key_holder: "interval '5 seconds'" => "interval '1 hour'",
         unique_late::t261_what_comes_late_follows_and_holds_nothing;
-    patience: "interval '5 seconds'" => "interval '0'",
+    key_holder: "interval '5 seconds'" => "interval '0'",
         unique_late::a_job_whose_turn_has_not_come_is_held;
     next_of_kind: "n.kind = p_kind and n.held = '0'" => "false",
         unique_late::a_job_whose_turn_has_not_come_is_held;
@@ -141,8 +141,8 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     key_holder: "h.place = 'ready' or h.place = 'scheduled' and j.run_at" =>
         "h.place in ('ready', 'scheduled') and j.run_at",
         unique_late::t267_after_a_step_back_of_the_clock_nobody_holds_a_job;
-    key_holder: "not between clock_timestamp() - jobkit.patience() and clock_timestamp()" =>
-        "< clock_timestamp() - jobkit.patience()",
+    key_holder: "not between clock_timestamp() - interval '5 seconds' and clock_timestamp()" =>
+        "< clock_timestamp() - interval '5 seconds'",
         unique_late::t267_after_a_step_back_of_the_clock_nobody_holds_a_job;
     put_back: "then least(j.due_since, j.run_at) end" => "then null::timestamptz end",
         unique_late::t263_a_late_job_in_other_hands_is_not_waited_for;

@@ -74,7 +74,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     where false;" with
     take_dead_letters: "order by d.failed_at, d.id for update skip locked" => "",
         carried_out::many_carry_out_one_operation_together;
-    operation_end: "ended_at = clock_timestamp()" =>
-        "ended_at = case when p_state = 'done' then clock_timestamp() end",
+    operation_stop: "ended_at = clock_timestamp()" => "ended_at = null",
         carried_out::a_cancelled_operation_is_not_carried_on;
 };

@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     crash: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_reap_behind_a_mark_ends_the_job;
-    lock_jobs: "order by j.id for update" => "order by j.id",
+    give_back: "order by j.id for update" => "order by j.id",
         cancel::a_reap_behind_a_mark_ends_the_job;
     // What is claimed ahead.
     claim_ahead: "p_slots[1] - p_ahead[1]" => "p_slots[1]",
@@ -62,9 +62,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     claim_ahead: "and cardinality(p_queues) = 1" => "", ahead::each_queue_has_its_own_slots;
     claim_ahead: "and bool_and(jobkit.may_wait(j))" => "",
         ahead::what_may_not_wait_has_a_slot_or_goes_back;
-    claim_beyond: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",
+    claim_ahead: "p_slots[q.number] - p_ahead[q.number]" => "p_slots[q.number]",
         ahead::each_queue_has_its_own_slots;
-    claim_beyond: "partition by q.number " => "", ahead::each_queue_has_its_own_slots;
+    claim_ahead: "partition by q.number " => "", ahead::each_queue_has_its_own_slots;
     may_wait: "and p_job.crashes = 0" => "",
         ahead::what_was_with_a_dead_worker_is_not_claimed_ahead;
     may_wait: "and p_job.attempt + 1 < p_job.max_attempts" => "",
@@ -74,8 +74,9 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     may_wait: "p_job.concurrency_key is null and" => "", ahead::a_key_is_not_claimed_ahead;
     claim_ahead: "array_agg(j.id), j.held)" => "array_agg(j.id))",
         ahead::a_key_is_not_claimed_ahead;
-    claim_beyond: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
-    claim_ahead: "<= 1024 * 1024" => "is not null", ahead::what_waits_has_a_bound;
+    claim_ahead: "sum(b.size) over w <= 1024 * 1024" => "true", ahead::what_waits_has_a_bound;
+    claim_ahead: "payload_size(j)) <= 1024 * 1024" => "payload_size(j)) is not null",
+        ahead::what_waits_has_a_bound;
     claim_ahead: "order by j.priority, j.id" => "order by j.id desc",
         ahead::what_is_claimed_ahead_is_a_claim_of_its_own;
     claim_ahead: "and (noted or c.ahead)" => "and c.ahead",
@@ -193,14 +194,14 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     heartbeat: "clock_timestamp() not between w.heartbeat_at and w.lease_until" =>
         "w.lease_until < clock_timestamp()",
         clock::who_dies_after_a_step_back_is_reaped;
-    heartbeat: "perform jobkit.cap_leases();" => "",
+    heartbeat: "l.lease_until > clock_timestamp() + l.lease" => "false",
         clock::who_was_dead_before_a_step_back_is_reaped_one_lease_after_it;
-    heartbeat: "perform jobkit.cap_leases();" => "",
+    heartbeat: "l.lease_until > clock_timestamp() + l.lease" => "false",
         clock::a_step_back_of_less_than_two_leases_costs_no_more_than_one;
-    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+    heartbeat: "set lease_until = clock_timestamp() + w.lease" =>
         "set lease_until = clock_timestamp() + w.lease / 2",
         clock::a_small_step_back_costs_no_living_worker_its_lease;
-    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+    heartbeat: "set lease_until = clock_timestamp() + w.lease" =>
         "set lease_until = clock_timestamp()" with
     reap_workers: "greatest(r.lease, w.lease)" => "r.lease",
         clock::a_worker_that_lives_outlives_a_step_back;
@@ -212,12 +213,12 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         clock::a_reaper_that_has_not_beaten_since_a_step_back_reaps_nobody;
     reap_workers: "and r.steady_since + greatest(r.lease, w.lease) < clock_timestamp()" => "",
         clock::a_step_ahead_costs_no_living_worker_its_lease;
-    cap_leases: "set lease_until = clock_timestamp() + w.lease" =>
+    heartbeat: "set lease_until = clock_timestamp() + w.lease" =>
         "set lease_until = clock_timestamp()",
         clock::a_small_step_back_costs_no_living_worker_its_lease;
-    cap_leases: "clock_timestamp() + l.lease" => "clock_timestamp()",
+    heartbeat: "clock_timestamp() + l.lease" => "clock_timestamp()",
         clock::a_beat_leaves_the_leases_of_others_as_they_are;
-    cap_leases: "for no key update skip locked" => "for no key update",
+    heartbeat: "for no key update skip locked" => "for no key update",
         reap::a_beat_waits_for_no_other_worker;
     reap_workers: "greatest(r.lease, w.lease)" => "r.lease",
         clock::a_reaper_waits_for_the_longer_of_two_leases;

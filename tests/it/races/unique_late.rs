@@ -53,9 +53,7 @@ pub(super) fn sweep() -> String {
 /// T260: with N producers whose transactions overlap at any moment.
 pub(crate) async fn t260_no_stream_of_producers_holds_a_job_back(lab: Lab) {
     let world = World::new(lab).await;
-    let short = "create or replace function jobkit.patience() returns interval language sql
-        immutable as 'select interval ''300 ms'''";
-    world.lab.run(short).await;
+    world.lab.mutate("key_holder", "interval '5 seconds'", "interval '300 ms'").await;
     for (holds, on_duplicate, at_least) in [
         ("unfinished", "skip", "null"),
         ("running", "skip", "null"),

@@ -83,7 +83,6 @@ const REFUSED: &[(&str, &str)] = &[
         '{\"{}\"}'))",
     ),
     ("p", "select jobkit.make_ready('{1}')"),
-    ("p", "select jobkit.make_scheduled(1, now(), false)"),
     ("p", "select jobkit.put_back(1, 'infinity')"),
     ("p", "select jobkit.take_free_keys('{k}', '{u}', '{1}', '{null}', false)"),
     ("p", "select jobkit.promote(10)"),

@@ -132,11 +132,10 @@ pub(super) async fn place(lab: &Lab, job: i64) -> String {
 
 /// A lab with a worker that claims when it is told to.
 pub(super) async fn prepare(lab: &Lab) {
+    // However long it takes, no job is late.
+    lab.mutate("key_holder", "interval '5 seconds'", "interval '1 day'").await;
     lab.run(
         "create sequence turns;
-        -- However long it takes, no job is late.
-        create or replace function jobkit.patience() returns interval language sql immutable
-            as 'select interval ''1 day''';
         insert into jobkit.kinds (kind, queue, priority, max_attempts)
         values ('touch', 'default', 0, 3);
         select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"touch\", \"running\": 1}]')",
