@@ -49,7 +49,7 @@ const TABLES: &[Step] = tables! {
     6 "0006_unique_keys" readable_by 1,
     7 "0007_workers" readable_by 1,
     8 "0008_history" readable_by 1,
-    9 "0009_dead_letters" readable_by 1,
+    9 "0009_causes" readable_by 1,
     10 "0010_schedules" readable_by 1,
     11 "0011_topics" readable_by 1,
     12 "0012_reports" readable_by 1,

@@ -34,12 +34,11 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         as_jsonb await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart
         claim_beyond claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue
         enqueue_all enqueue_form_1 errors_of finish for_worker insert_jobs lock_jobs log_attempt
-        make_ready make_scheduled may_wait new_job new_jobs new_jobs_at new_jobs_of outcomes
-        payload_size plan_once promote refuse require_options require_payload
-        require_read_committed require_shape require_tags require_terms require_time reschedule
-        retry_until run_again seconds settle settle_apart settle_grant settle_one settle_others
-        settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
-        withdraw wrong_at_length wrong_with
+        make_ready make_scheduled may_wait payload_size plan_once promote refuse require_options
+        require_payload require_read_committed require_shape require_tags require_terms
+        require_time reschedule retry_until run_again seconds settle settle_apart settle_grant
+        settle_one settle_others settle_partial stay_waiting store_all store_one tell_end terms
+        unversioned versioned withdraw wrong_at_length wrong_with
     }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
@@ -79,6 +78,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
 };
 
+/// What makes the records of the server's: functions that are written from their types.
+const RECORDS: &str = include_str!("../../migrations/records.sql");
+
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an
 /// exclusive lock, and claims of keys read `limits`.
 const VIEWS: &[(&str, &str)] = functions! {
@@ -113,7 +115,7 @@ select jobkit.finished_prepare(15);
 pub(super) fn script() -> String {
     let functions: String = FUNCTIONS.iter().map(|(_, text)| *text).collect();
     let views: String = VIEWS.iter().map(|(name, text)| view(name, text)).collect();
-    [BEFORE, &functions, &views, AFTER].concat()
+    [BEFORE, &functions, RECORDS, &views, AFTER].concat()
 }
 
 /// Puts a view in place, and notes in its comment which text it has, unless it has that already.
