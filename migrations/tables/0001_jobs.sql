@@ -252,10 +252,10 @@ create type jobkit.new_jobs as (
     terms jsonb[]
 );
 
--- outcome: how an attempt of a claimed job ended, by a word that `settle_one` knows. An `error` says
--- why it did not succeed (release: why this worker cannot open the job), a `reason` why the job is
--- buried, or would be if no attempt is left, or why no result is kept. `outcomes` are many, as
--- `new_jobs` are many jobs.
+-- outcome: how an attempt of a claimed job ended, by a word that `settle_one` knows. An `error`
+-- says why it did not succeed (release: why this worker cannot open the job), a `reason` why the
+-- job is buried, or would be if no attempt is left, or why no result is kept. `outcomes` are many,
+-- as `new_jobs` are many jobs.
 create type jobkit.outcome as (
     n bigint,                                    -- the claim under which the job ran
     job bigint,                                  -- a call names a job once
