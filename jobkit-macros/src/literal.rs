@@ -21,7 +21,7 @@ pub(crate) fn bare(expr: &Expr) -> &Expr {
 }
 
 /// Refuses a value for the only argument without one.
-pub(crate) fn none(input: ParseStream<'_>, name: &Ident) -> Result<()> {
+pub(crate) fn none(input: ParseStream<'_>, name: &Ident, _: &str) -> Result<()> {
     if input.parse::<Option<Token![=]>>()?.is_none() {
         return Ok(());
     }

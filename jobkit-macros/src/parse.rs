@@ -11,95 +11,83 @@ use crate::suggest::listed;
 use crate::synonyms::{Meant, meant};
 use crate::version::{self, Upcast};
 
-/// Every argument, with an example value for messages.
-pub(crate) const ARGUMENTS: [(&str, &str); 35] = [
-    ("kind", "\"send_receipt\""),
-    ("aliases", "[\"old_name\"]"),
-    ("version", "3"),
-    ("upcast", "upcast(2 = Self::from_v2)"),
-    ("queue", "\"mail\""),
-    ("priority", "-1"),
-    ("max_attempts", "5"),
-    ("timeout", "\"90s\""),
-    ("expires", "\"1h\""),
-    ("retry_for", "\"6h\""),
-    ("retention", "\"7d\""),
-    ("retention_discarded", "\"30d\""),
-    ("backoff", "exponential(\"5s\")"),
-    ("auto_replay", "\"1h\""),
-    ("max_cycles", "5"),
-    ("dead_letter_key", "self.account_id"),
-    ("concurrency_key", "self.account_id"),
-    ("concurrency_limit", "2"),
-    ("concurrency_group", "\"accounts\""),
-    ("rate", "\"100/min\""),
-    ("burst", "20"),
-    ("unique_key", "self.account_id"),
-    ("unique_group", "\"accounts\""),
-    ("unique_while", "queued"),
-    ("unique_for", "\"1h\""),
-    ("on_duplicate", "replace"),
-    ("coalesce_key", "self.account_id"),
-    ("coalesce_group", "\"accounts\""),
-    ("batch", "100"),
-    ("linger", "\"50ms\""),
-    ("redact", "redact(token)"),
-    ("encrypt", "encrypt(token)"),
-    ("result", "Receipt"),
-    ("schedule", "\"0 3 * * * Europe/Berlin\""),
-    ("subscribes", "subscribes"),
-];
+/// The list of arguments: `name: form of its value, what reads that, an example for messages`.
+macro_rules! arguments {
+    ($($name:ident: $form:ty, $read:expr, $example:literal;)*) => {
+        /// Every argument, with an example value for messages.
+        pub(crate) const ARGUMENTS: [(&str, &str); [$($example),*].len()] =
+            [$((stringify!($name), $example)),*];
+
+        /// The arguments as written: right in form, not yet checked for meaning.
+        #[derive(Default)]
+        pub(crate) struct Args {
+            $(pub(crate) $name: Option<Given<$form>>,)*
+            /// The given names, including those with an invalid value.
+            names: Vec<&'static str>,
+            /// The probable names of misspelt ones.
+            meant: Vec<&'static str>,
+        }
+
+        impl Args {
+            /// Reads the value behind a name.
+            fn read(&mut self, name: Ident, input: ParseStream<'_>) -> Result<()> {
+                match &*name.to_string() {
+                    $(stringify!($name) => {
+                        let first = self.once(&name, stringify!($name));
+                        let value = ($read)(input, &name, $example);
+                        first?;
+                        self.$name = Some(Given { name, value: value? });
+                    })*
+                    _ => return Err(self.unknown(&name)),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+arguments! {
+    kind: LitStr, of(literal::text), "\"send_receipt\"";
+    aliases: Vec<LitStr>, of(literal::texts), "[\"old_name\"]";
+    version: Integer, of(literal::integer), "3";
+    upcast: Vec<Upcast>, version::list, "upcast(2 = Self::from_v2)";
+    queue: LitStr, of(literal::text), "\"mail\"";
+    priority: Integer, of(literal::integer), "-1";
+    max_attempts: Integer, of(literal::integer), "5";
+    timeout: Option<LitStr>, of(literal::text_or_none), "\"90s\"";
+    expires: LitStr, of(literal::text), "\"1h\"";
+    retry_for: LitStr, of(literal::text), "\"6h\"";
+    retention: Option<LitStr>, of(literal::text_or_none), "\"7d\"";
+    retention_discarded: LitStr, of(literal::text), "\"30d\"";
+    backoff: Expr, value, "exponential(\"5s\")";
+    auto_replay: Option<LitStr>, of(literal::text_or_none), "\"1h\"";
+    max_cycles: Integer, of(literal::integer), "5";
+    dead_letter_key: Expr, value, "self.account_id";
+    concurrency_key: Expr, value, "self.account_id";
+    concurrency_limit: Integer, of(literal::integer), "2";
+    concurrency_group: LitStr, of(literal::text), "\"accounts\"";
+    rate: LitStr, of(literal::text), "\"100/min\"";
+    burst: Integer, of(literal::integer), "20";
+    unique_key: Expr, value, "self.account_id";
+    unique_group: LitStr, of(literal::text), "\"accounts\"";
+    unique_while: Expr, value, "queued";
+    unique_for: LitStr, of(literal::text), "\"1h\"";
+    on_duplicate: Expr, value, "replace";
+    coalesce_key: Expr, value, "self.account_id";
+    coalesce_group: LitStr, of(literal::text), "\"accounts\"";
+    batch: Integer, of(literal::integer), "100";
+    linger: LitStr, of(literal::text), "\"50ms\"";
+    redact: Vec<redact::Path>, redact::list, "redact(token)";
+    encrypt: Vec<redact::Path>, redact::list, "encrypt(token)";
+    result: Type, value, "Receipt";
+    schedule: LitStr, of(literal::text), "\"0 3 * * * Europe/Berlin\"";
+    subscribes: (), literal::none, "subscribes";
+}
 
 /// A given argument whose value has the right form.
 pub(crate) struct Given<T> {
     pub(crate) name: Ident,
     pub(crate) value: T,
-}
-
-/// The arguments as written: right in form, not yet checked for meaning.
-#[derive(Default)]
-pub(crate) struct Args {
-    pub(crate) kind: Option<Given<LitStr>>,
-    pub(crate) aliases: Option<Given<Vec<LitStr>>>,
-    pub(crate) version: Option<Given<Integer>>,
-    pub(crate) upcast: Option<Given<Vec<Upcast>>>,
-    pub(crate) queue: Option<Given<LitStr>>,
-    pub(crate) priority: Option<Given<Integer>>,
-    pub(crate) max_attempts: Option<Given<Integer>>,
-    /// `None` inside stands for the word `none`; so in the next two.
-    pub(crate) timeout: Option<Given<Option<LitStr>>>,
-    pub(crate) retention: Option<Given<Option<LitStr>>>,
-    pub(crate) auto_replay: Option<Given<Option<LitStr>>>,
-    pub(crate) expires: Option<Given<LitStr>>,
-    pub(crate) retry_for: Option<Given<LitStr>>,
-    pub(crate) retention_discarded: Option<Given<LitStr>>,
-    pub(crate) backoff: Option<Given<Expr>>,
-    pub(crate) max_cycles: Option<Given<Integer>>,
-    pub(crate) dead_letter_key: Option<Given<Expr>>,
-    pub(crate) concurrency_key: Option<Given<Expr>>,
-    pub(crate) concurrency_limit: Option<Given<Integer>>,
-    pub(crate) concurrency_group: Option<Given<LitStr>>,
-    pub(crate) rate: Option<Given<LitStr>>,
-    pub(crate) burst: Option<Given<Integer>>,
-    pub(crate) unique_key: Option<Given<Expr>>,
-    pub(crate) unique_group: Option<Given<LitStr>>,
-    pub(crate) unique_while: Option<Given<Expr>>,
-    pub(crate) unique_for: Option<Given<LitStr>>,
-    pub(crate) on_duplicate: Option<Given<Expr>>,
-    pub(crate) coalesce_key: Option<Given<Expr>>,
-    pub(crate) coalesce_group: Option<Given<LitStr>>,
-    pub(crate) batch: Option<Given<Integer>>,
-    pub(crate) linger: Option<Given<LitStr>>,
-    pub(crate) redact: Option<Given<Vec<redact::Path>>>,
-    pub(crate) encrypt: Option<Given<Vec<redact::Path>>>,
-    pub(crate) result: Option<Given<Type>>,
-    pub(crate) schedule: Option<Given<LitStr>>,
-    /// The word alone.
-    pub(crate) subscribes: Option<Ident>,
-    /// The given names, including those with an invalid value.
-    names: Vec<&'static str>,
-    /// The probable names of misspelt ones.
-    meant: Vec<&'static str>,
 }
 
 impl Args {
@@ -122,113 +110,20 @@ impl Args {
     /// Reads to the end of the input. After a mistake it continues after the next comma.
     fn list(&mut self, input: ParseStream<'_>, mistakes: &mut Mistakes) {
         while !input.is_empty() {
-            let argument = self.argument(input).and_then(|()| separator(input));
+            let argument = argument_name(input).and_then(|name| self.read(name, input));
+            let argument = argument.and_then(|()| separator(input));
             if mistakes.sift(argument).is_none() && !starts_argument(input) {
                 skip_past_comma(input);
             }
         }
     }
 
-    fn argument(&mut self, input: ParseStream<'_>) -> Result<()> {
-        let name = argument_name(input)?;
-        let Some((known, example)) = entry(&name.to_string()) else {
-            return Err(self.unknown(&name));
-        };
+    /// Notes the name of an argument, and refuses it from the second time on.
+    fn once(&mut self, name: &Ident, known: &'static str) -> Result<()> {
         let twice = self.names.contains(&known);
         self.names.push(known);
-        let refuse_twice = || {
-            let message = format_args!("`{name}` is given twice: keep one of them");
-            if twice { Err(Error::new_spanned(&name, message)) } else { Ok(()) }
-        };
-        match known {
-            "subscribes" => {
-                literal::none(input, &name)?;
-                refuse_twice()?;
-                self.subscribes = Some(name);
-            }
-            "redact" | "encrypt" => {
-                let value = redact::list(input, &name, example)?;
-                refuse_twice()?;
-                let list = if known == "redact" { &mut self.redact } else { &mut self.encrypt };
-                *list = Some(Given { name, value });
-            }
-            "upcast" => {
-                let value = version::list(input, &name, example)?;
-                refuse_twice()?;
-                self.upcast = Some(Given { name, value });
-            }
-            "result" => {
-                let value = value(input, &name, example)?;
-                refuse_twice()?;
-                self.result = Some(Given { name, value });
-            }
-            _ => {
-                let value = value(input, &name, example)?;
-                refuse_twice()?;
-                self.set(name, value, example)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn set(&mut self, name: Ident, value: Expr, example: &str) -> Result<()> {
-        match name.to_string().as_str() {
-            "kind" => self.kind = Some(given(name, &value, example, literal::text)?),
-            "aliases" => self.aliases = Some(given(name, &value, example, literal::texts)?),
-            "version" => self.version = Some(given(name, &value, example, literal::integer)?),
-            "schedule" => self.schedule = Some(given(name, &value, example, literal::text)?),
-            "queue" => self.queue = Some(given(name, &value, example, literal::text)?),
-            "priority" => self.priority = Some(given(name, &value, example, literal::integer)?),
-            "max_attempts" => {
-                self.max_attempts = Some(given(name, &value, example, literal::integer)?);
-            }
-            "timeout" => self.timeout = Some(given(name, &value, example, literal::text_or_none)?),
-            "expires" => self.expires = Some(given(name, &value, example, literal::text)?),
-            "retry_for" => self.retry_for = Some(given(name, &value, example, literal::text)?),
-            "retention_discarded" => {
-                self.retention_discarded = Some(given(name, &value, example, literal::text)?);
-            }
-            "retention" => {
-                self.retention = Some(given(name, &value, example, literal::text_or_none)?);
-            }
-            "backoff" => self.backoff = Some(Given { name, value }),
-            "auto_replay" => {
-                self.auto_replay = Some(given(name, &value, example, literal::text_or_none)?);
-            }
-            "max_cycles" => self.max_cycles = Some(given(name, &value, example, literal::integer)?),
-            "dead_letter_key" => self.dead_letter_key = Some(Given { name, value }),
-            "concurrency_key" => self.concurrency_key = Some(Given { name, value }),
-            "concurrency_limit" => {
-                self.concurrency_limit = Some(given(name, &value, example, literal::integer)?);
-            }
-            "concurrency_group" => {
-                self.concurrency_group = Some(given(name, &value, example, literal::text)?);
-            }
-            "rate" => self.rate = Some(given(name, &value, example, literal::text)?),
-            "burst" => self.burst = Some(given(name, &value, example, literal::integer)?),
-            "unique_key" => self.unique_key = Some(Given { name, value }),
-            "unique_group" => {
-                self.unique_group = Some(given(name, &value, example, literal::text)?);
-            }
-            "unique_while" => self.unique_while = Some(Given { name, value }),
-            "unique_for" => self.unique_for = Some(given(name, &value, example, literal::text)?),
-            "on_duplicate" => self.on_duplicate = Some(Given { name, value }),
-            "coalesce_key" => self.coalesce_key = Some(Given { name, value }),
-            "coalesce_group" => {
-                self.coalesce_group = Some(given(name, &value, example, literal::text)?);
-            }
-            _ => return self.set_batch(name, &value, example),
-        }
-        Ok(())
-    }
-
-    fn set_batch(&mut self, name: Ident, value: &Expr, example: &str) -> Result<()> {
-        match name.to_string().as_str() {
-            "batch" => self.batch = Some(given(name, value, example, literal::integer)?),
-            "linger" => self.linger = Some(given(name, value, example, literal::text)?),
-            other => unreachable!("`{other}` is in the list of arguments but has no field"),
-        }
-        Ok(())
+        let message = format_args!("`{name}` is given twice: keep one of them");
+        if twice { Err(Error::new_spanned(name, message)) } else { Ok(()) }
     }
 
     fn unknown(&mut self, name: &Ident) -> Error {
@@ -245,15 +140,11 @@ impl Args {
     }
 }
 
-type Reading<T> = fn(&Ident, &Expr, &str) -> Result<T>;
-
-fn given<T>(name: Ident, value: &Expr, example: &str, read: Reading<T>) -> Result<Given<T>> {
-    let value = read(&name, value, example)?;
-    Ok(Given { name, value })
-}
-
-fn entry(name: &str) -> Option<(&'static str, &'static str)> {
-    ARGUMENTS.into_iter().find(|(known, _)| *known == name)
+/// Reads the value of an argument out of an expression.
+fn of<T>(
+    read: fn(&Ident, &Expr, &str) -> Result<T>,
+) -> impl Fn(ParseStream<'_>, &Ident, &str) -> Result<T> {
+    move |input, name, example| read(name, &value(input, name, example)?, example)
 }
 
 fn argument_name(input: ParseStream<'_>) -> Result<Ident> {

@@ -11,7 +11,7 @@ use crate::redact::Fields;
 
 /// The topic that a job subscribes to.
 pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) -> Option<Type> {
-    let name = args.subscribes.as_ref()?;
+    let name = &args.subscribes.as_ref()?.name;
     refuse_keys(args, mistakes);
     for (given, said) in [
         (args.version.as_ref().map(|given| &given.name), "const VERSION: u16 = 2;"),

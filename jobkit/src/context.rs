@@ -29,22 +29,29 @@ pub struct JobContext<S = ()> {
     state: Arc<S>,
 }
 
-/// The facts of one attempt, the same for every state type.
-#[derive(Debug)]
-pub(crate) struct Attempt {
-    pub(crate) id: JobId,
+/// What a handler is told of its job, as the claim had it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
     pub(crate) kind: String,
-    pub(crate) queue: Arc<str>,
-    /// How many jobs of the queue may run beside it in one call of a batch.
-    pub(crate) beside: usize,
-    pub(crate) number: u32,
+    /// The number of the attempt, from 1.
+    pub(crate) attempt: u32,
     pub(crate) max_attempts: u32,
     pub(crate) snoozes: u32,
     pub(crate) created_at: DateTime<Utc>,
-    pub(crate) deadline: Option<Instant>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
     pub(crate) carried: Carried,
+}
+
+/// One attempt, the same for every state type.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) id: JobId,
+    pub(crate) facts: Facts,
+    pub(crate) queue: Arc<str>,
+    /// How many jobs of the queue may run beside it in one call of a batch.
+    pub(crate) beside: usize,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
     /// `None` in a test of the user's own.
@@ -55,21 +62,26 @@ pub(crate) struct Attempt {
     pub(crate) completing: Completing,
 }
 
+impl Facts {
+    pub(crate) fn for_test() -> Self {
+        Self {
+            kind: "test".to_owned(),
+            attempt: 1,
+            max_attempts: 20,
+            created_at: Utc::now(),
+            ..Self::default()
+        }
+    }
+}
+
 impl Attempt {
     pub(crate) fn for_test() -> Self {
         Self {
             id: JobId(0),
-            kind: "test".to_owned(),
+            facts: Facts::for_test(),
             queue: "test".into(),
             beside: usize::MAX,
-            number: 1,
-            max_attempts: 20,
-            snoozes: 0,
-            created_at: Utc::now(),
             deadline: None,
-            tags: Vec::new(),
-            metadata: None,
-            carried: Carried::default(),
             stop: Arc::default(),
             span: Span::none(),
             reach: None,
@@ -115,14 +127,14 @@ impl<S> JobContext<S> {
     /// to report on, however late it runs.
     #[must_use]
     pub fn instant(&self) -> Option<DateTime<Utc>> {
-        let metadata = self.attempt.metadata.as_deref()?;
+        let metadata = self.attempt.facts.metadata.as_deref()?;
         crate::schedule::scheduled(metadata.get()).map(|(_, instant)| instant)
     }
 
     /// The kind the job was stored under.
     #[must_use]
     pub fn kind(&self) -> &str {
-        &self.attempt.kind
+        &self.attempt.facts.kind
     }
 
     /// The queue the job was taken from.
@@ -134,43 +146,43 @@ impl<S> JobContext<S> {
     /// The number of this attempt, counted from 1. Crashed attempts count, snoozes don't.
     #[must_use]
     pub fn attempt(&self) -> u32 {
-        self.attempt.number
+        self.attempt.facts.attempt
     }
 
     /// How many attempts the job has in all.
     #[must_use]
     pub fn max_attempts(&self) -> u32 {
-        self.attempt.max_attempts
+        self.attempt.facts.max_attempts
     }
 
     /// How often the job has been snoozed or told to wait so far.
     #[must_use]
     pub fn snoozes(&self) -> u32 {
-        self.attempt.snoozes
+        self.attempt.facts.snoozes
     }
 
     /// When the job was enqueued, by the database's clock.
     #[must_use]
     pub fn created_at(&self) -> DateTime<Utc> {
-        self.attempt.created_at
+        self.attempt.facts.created_at
     }
 
     /// The tags given at enqueue.
     #[must_use]
     pub fn tags(&self) -> &[String] {
-        &self.attempt.tags
+        &self.attempt.facts.tags
     }
 
     /// The metadata given at enqueue, as JSON text.
     #[must_use]
     pub fn metadata(&self) -> Option<&RawValue> {
-        self.attempt.metadata.as_deref()
+        self.attempt.facts.metadata.as_deref()
     }
 
     /// What the job carries from its enqueue, as set by [`propagate`](crate::hooks::propagate).
     #[must_use]
     pub fn carried(&self) -> Carried {
-        self.attempt.carried.clone()
+        self.attempt.facts.carried.clone()
     }
 
     /// The state given with [`Worker::state`](crate::Worker::state).

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 use tracing::Instrument;
 
-use self::draft::Overrides;
+use self::options::Overrides;
 pub use self::options::Pending;
 pub use self::statement::Statement;
 pub use self::topic::Topic;

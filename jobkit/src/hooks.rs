@@ -28,6 +28,7 @@ pub use self::told::on_enqueue;
 pub(crate) use self::told::sent;
 pub(crate) use self::told::{Hook, Hooks};
 use crate::JobId;
+pub use crate::outcome::Outcome;
 use crate::unique::Enqueued;
 
 /// What a hook of a worker is told, after the fact.
@@ -87,48 +88,6 @@ pub struct Run {
     pub took: Duration,
     /// How long the job had been due when it began.
     pub waited: Duration,
-}
-
-/// How an attempt ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// It succeeded.
-    Finish,
-    /// It failed and is tried again.
-    Retry,
-    /// It put itself off, or was told to wait.
-    Snooze,
-    /// It failed for good: a dead letter.
-    Bury,
-    /// The job ended without success and without a dead letter.
-    Discard,
-    /// The job had not begun when it expired, so it ended without a run.
-    Expire,
-    /// The job was to run again, but ended because another one has taken its place.
-    Supersede,
-    /// Somebody cancelled the job.
-    Cancel,
-    /// It was given back, uncharged.
-    Release,
-}
-
-impl Outcome {
-    /// The word for it that the measures use.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Finish => "finish",
-            Self::Retry => "retry",
-            Self::Snooze => "snooze",
-            Self::Bury => "bury",
-            Self::Discard => "discard",
-            Self::Expire => "expire",
-            Self::Supersede => "supersede",
-            Self::Cancel => "cancel",
-            Self::Release => "release",
-        }
-    }
 }
 
 /// Jobs that this process has sent to the database. They exist once the transaction in which they

@@ -48,7 +48,7 @@ const TABLES: &[Step] = tables! {
     5 "0005_unique_keys" readable_by 1,
     6 "0006_workers" readable_by 1,
     7 "0007_history" readable_by 1,
-    8 "0008_dead_letters" readable_by 1,
+    8 "0008_causes" readable_by 1,
     9 "0009_schedules" readable_by 1,
     10 "0010_topics" readable_by 1,
     11 "0011_reports" readable_by 1,

@@ -13,8 +13,9 @@ pub use self::log::AttemptLog;
 #[cfg(feature = "logs")]
 pub(crate) use self::log::logged_by;
 use crate::context::{Attempt, Listener, Reported};
+use crate::hooks::Outcome;
 use crate::lock::Lock;
-use crate::store::{Ending, Outcome, Settlement};
+use crate::store::{Ending, Settlement};
 
 /// Without the feature nothing is logged by anybody.
 #[cfg(not(feature = "logs"))]
@@ -77,19 +78,12 @@ impl Reports {
             return;
         }
         let Some(attempt) = kept.running.remove(&settlement.job) else { return };
-        let is_over = match (ending, &settlement.outcome) {
-            (Some(Ending::Lost), _) => return,
-            (Some(Ending::Charged), _)
-            | (None, Outcome::Retry { .. } | Outcome::Snooze(_) | Outcome::Wait { .. }) => false,
-            (None, outcome) if outcome.is_given_back() => false,
-            _ => true,
-        };
+        let Some(outcome) = settlement.outcome.became(ending) else { return };
         let said = attempt.report.take();
-        let finished = ending.is_none() && settlement.outcome.as_str() == "finish";
-        if is_over && said.checkpointed && kept.over.len() < JOBS {
+        if !outcome.goes_on() && said.checkpointed && kept.over.len() < JOBS {
             kept.over.push(settlement.job);
         }
-        if !finished || settlement.keep.is_some() {
+        if outcome != Outcome::Finish || settlement.keep.is_some() {
             kept.push(said.unwritten(&attempt));
         } else if said.written && kept.unkept.len() < JOBS {
             kept.unkept.push(settlement.job);
@@ -128,7 +122,9 @@ impl Reports {
         let mut kept = self.kept.lock();
         for row in batch.rows {
             match kept.running.get(&row.job) {
-                Some(attempt) if attempt.number == row.attempt => attempt.report.tell_again(),
+                Some(attempt) if attempt.facts.attempt == row.attempt => {
+                    attempt.report.tell_again();
+                }
                 _ => kept.push(Some(row)),
             }
         }

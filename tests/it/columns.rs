@@ -84,3 +84,29 @@ async fn each_parameter_becomes_the_attribute_of_its_name() {
         }
     }
 }
+
+/// A step that makes the types longer says the column once: the functions follow, and statements
+/// that sessions have prepared go on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_grows_takes_its_functions_along() {
+    let lab = Lab::new().await;
+    let mut session = lab.session("earlier").await;
+    let (one, many) = ([Once(1)], [Once(2), Once(3)]);
+    jobkit::enqueue_all(one, &mut session.connection).await.unwrap();
+    jobkit::enqueue_all(many, &mut session.connection).await.unwrap();
+
+    let longer = "alter type jobkit.new_job add attribute note text;
+        alter type jobkit.new_jobs add attribute note text[];";
+    jobkit::testing::migrate_further(lab.pool(), longer, "", 1).await.unwrap();
+    for (one, many) in [(4, [5, 6]), (7, [8, 9])] {
+        jobkit::enqueue_all([Once(one)], &mut session.connection).await.unwrap();
+        jobkit::enqueue_all(many.map(Once), &mut session.connection).await.unwrap();
+    }
+    assert_eq!(lab.count("jobkit.jobs").await, 9);
+    let makers = "pg_proc where pronamespace = 'jobkit'::regnamespace
+        and proname in ('new_job', 'new_jobs')";
+    assert_eq!(lab.count(makers).await, 2);
+    let kept = "select (jobkit.new_jobs_at(jobkit.new_jobs_of(
+        jobkit.new_job(p_kind => 'k', p_note => 'x')), 1)).note = '{x}'";
+    assert!(lab.value::<bool>(kept).await);
+}

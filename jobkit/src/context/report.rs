@@ -263,7 +263,7 @@ impl Said {
         let progress = self.progress.as_ref();
         Reported {
             job: attempt.id.0,
-            attempt: attempt.number,
+            attempt: attempt.facts.attempt,
             began: attempt.report.began,
             done: progress.map(|progress| whole(progress.done)),
             total: progress.and_then(|progress| progress.total).map(whole),

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, de};
 use serde_json::value::RawValue;
@@ -13,9 +12,7 @@ use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
 use crate::error::{EncryptError, EnqueueError, InvalidValue};
 use crate::hooks::{Sent, sent};
-use crate::limits::{
-    self, ATTEMPTS, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES, PRIORITIES, TAGS,
-};
+use crate::limits::{self, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::policy::Policy;
 use crate::redact::astray;
 use crate::store::{NewJob, UniqueKey};
@@ -24,22 +21,7 @@ use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{JobId, exact, meter, store};
 
-/// What differs from the type's policy.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Overrides {
-    pub(crate) after: Option<Duration>,
-    pub(crate) at: Option<DateTime<Utc>>,
-    pub(crate) priority: Option<i16>,
-    pub(crate) queue: Option<String>,
-    pub(crate) max_attempts: Option<u16>,
-    pub(crate) expires: Option<Duration>,
-    pub(crate) retry_for: Option<Duration>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) metadata: Option<serde_json::Value>,
-    pub(crate) unique: Uniqueness,
-}
-
-/// The same of a unique key.
+/// What is said of a unique key, beside what the type's policy says.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Uniqueness {
     pub(crate) key: Option<String>,
@@ -51,53 +33,11 @@ pub(crate) struct Uniqueness {
     pub(crate) on_duplicate: Option<OnDuplicate>,
 }
 
-impl NewJob {
-    /// Checks a job, so that nothing in it can fail in the database.
-    pub(crate) fn new<J: Declared + Serialize + DeserializeOwned>(
-        job: &J,
-        overrides: Overrides,
-    ) -> Result<Self, EnqueueError> {
-        let policy = J::POLICY;
-        let terms = Terms::said(overrides.expires, overrides.retry_for)?;
-        let (args, metadata) = payload(&policy, job, overrides.metadata.as_ref())?;
-        let queue = overrides.queue.unwrap_or_else(|| policy.queue.to_owned());
-        limits::name("queue", &queue, NAME_BYTES)?;
-        limits::name("kind", policy.kind, NAME_BYTES)?;
-        let group = policy.concurrency.map(|concurrency| concurrency.group);
-        group.map_or(Ok(()), |group| limits::name("concurrency group", group, NAME_BYTES))?;
-        let concurrency_key = key("concurrency key", job.concurrency_key())?;
-        let unique = unique(job, overrides.unique)?;
-        let dead_letter_key = key("dead-letter key", job.dead_letter_key())?;
-        for tag in &overrides.tags {
-            limits::name("tag", tag, NAME_BYTES)?;
-        }
-        limits::range("number of tags", overrides.tags.len(), 0..=TAGS, "0 to 32")?;
-        let priority = overrides.priority.unwrap_or(policy.priority);
-        limits::range("priority", priority, PRIORITIES, "−3 to 3")?;
-        let max_attempts = overrides.max_attempts.unwrap_or(policy.max_attempts);
-        limits::range("number of attempts", max_attempts, ATTEMPTS, "1 to 1000")?;
-        Ok(Self {
-            kind: policy.kind,
-            version: Some(policy.version.cast_signed()).filter(|version| *version != 1),
-            queue,
-            priority,
-            max_attempts,
-            after: overrides.after.map(limits::wait).transpose()?,
-            at: overrides.at.map(limits::run_at).transpose()?,
-            group,
-            key: policy.concurrency.and(concurrency_key),
-            dead_letter_key,
-            args,
-            tags: overrides.tags,
-            metadata,
-            terms,
-            unique,
-        })
-    }
-}
-
 /// The unique key of a job, or its coalesce key: its own, or that of its type.
-fn unique<J: Declared>(job: &J, given: Uniqueness) -> Result<Option<UniqueKey>, EnqueueError> {
+pub(super) fn unique<J: Declared>(
+    job: &J,
+    given: Uniqueness,
+) -> Result<Option<UniqueKey>, EnqueueError> {
     let policy = J::POLICY.unique;
     let coalesces =
         if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };

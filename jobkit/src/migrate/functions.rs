@@ -30,11 +30,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         as_jsonb await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart
         claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue enqueue_all
         enqueue_form_1 errors_of finish for_worker insert_jobs log_attempt make_ready may_wait
-        new_job new_jobs new_jobs_at new_jobs_of outcomes payload_size plan_once promote refuse
-        require_payload require_read_committed require_shape require_tags require_terms require_time
-        reschedule retry_until seconds settle settle_apart settle_grant settle_one settle_others
-        settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
-        withdraw wrong_at_length wrong_with
+        payload_size plan_once promote refuse require_payload require_read_committed require_shape
+        require_tags require_terms require_time reschedule retry_until seconds settle settle_apart
+        settle_grant settle_one settle_others settle_partial stay_waiting store_all store_one
+        tell_end terms unversioned versioned withdraw wrong_at_length wrong_with
     }
     limits {
         announce_limits claim_charge claim_few claim_limited fit_limits limit_key limiting
@@ -78,6 +77,9 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
 };
 
+/// What makes the records of the server's: functions that are written from their types.
+const RECORDS: &str = include_str!("../../migrations/records.sql");
+
 /// The views, after what they read. One that is as it was is left alone: to replace it takes an
 /// exclusive lock, and claims of keys read `key_limits`.
 const VIEWS: &[(&str, &str)] = functions! {
@@ -113,7 +115,7 @@ select jobkit.finished_prepare(15);
 pub(super) fn script() -> String {
     let functions: String = FUNCTIONS.iter().map(|(_, text)| *text).collect();
     let views: String = VIEWS.iter().map(|(name, text)| view(name, text)).collect();
-    [BEFORE, &functions, &views, AFTER].concat()
+    [BEFORE, &functions, RECORDS, &views, AFTER].concat()
 }
 
 /// Puts a view in place, and notes in its comment which text it has, unless it has that already.

@@ -5,7 +5,7 @@ use crate::JobContext;
 use crate::context::Report;
 use crate::error::ContextError;
 use crate::returned::Returned;
-use crate::store::{ClaimId, Failure};
+use crate::store::{ClaimId, Failure, Outcome};
 
 const CLAIM: ClaimId = ClaimId { worker: 1, n: 7 };
 const OF_CLAIM: (i64, i64) = (CLAIM.worker, CLAIM.n);

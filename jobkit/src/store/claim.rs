@@ -1,19 +1,15 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use sqlx::postgres::PgRow;
 use sqlx::types::Json;
-use sqlx::{Column, ColumnIndex, PgConnection, Row};
+use sqlx::{PgConnection, Row};
 use tracing::Span;
 
 use super::Call;
-use super::count::duration;
+use super::count::{duration, index};
+use super::job::{ClaimedJob, Places};
 use super::lane::Lane;
-use super::read::{FromColumn, from_column};
-use crate::terms::Terms;
 
 /// A claim: the worker that made it, and the number of its call. The fencing token of its jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,37 +113,6 @@ pub(crate) struct Held {
     pub(crate) fits_in: Option<Duration>,
 }
 
-/// A job that now belongs to this worker.
-#[derive(Debug, Default)]
-pub(crate) struct ClaimedJob {
-    pub(crate) id: i64,
-    /// Index into the queues asked for.
-    pub(crate) queue: usize,
-    /// The lane of its priority without a permit.
-    pub(crate) lane: Lane,
-    /// From the second version of the payload on with that: a name of the registry.
-    pub(crate) kind: String,
-    /// Number of the attempt that begins, from 1.
-    pub(crate) attempt: u32,
-    pub(crate) max_attempts: u32,
-    /// How many attempts in a row ended with the worker's death.
-    pub(crate) crashes: u32,
-    pub(crate) snoozes: u32,
-    pub(crate) created_at: DateTime<Utc>,
-    /// Only to be settled as cancelled.
-    pub(crate) cancelled: bool,
-    /// Whether it has a concurrency key.
-    pub(crate) keyed: bool,
-    pub(crate) payload: Box<[u8]>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) metadata: Option<Box<RawValue>>,
-    pub(crate) terms: Terms,
-    /// How long it had been due.
-    pub(crate) waited: Duration,
-    /// What of it could not be read, and why: it cannot run.
-    pub(crate) unreadable: Option<String>,
-}
-
 impl Call for Claim<'_> {
     type Answer = Claimed;
 
@@ -184,102 +149,4 @@ impl Call for Claim<'_> {
         claimed.jobs.sort_by_key(|job| (job.queue, job.lane, job.id));
         Ok(claimed)
     }
-}
-
-impl ClaimedJob {
-    /// How large it is, as its answer was.
-    pub(crate) fn bytes(&self) -> usize {
-        self.payload.len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
-    }
-
-    /// Of a row of `jobkit.claimed`; `place` is where a queue is among those asked for. What cannot
-    /// be read costs this job its run, and no other one the answer.
-    pub(super) fn read(
-        row: &PgRow,
-        at: &Places,
-        place: impl Fn(&str) -> usize,
-    ) -> sqlx::Result<Self> {
-        let mut of = Reader { row, unreadable: None };
-        let mut job = Self {
-            id: row.try_get(at.job_id)?,
-            queue: place(row.try_get(at.queue)?),
-            // A priority out of range costs its job the place, not its worker the claim.
-            lane: Lane::at(index(row.try_get(at.lane)?)),
-            kind: of.read(at.kind),
-            attempt: of.read(at.attempt),
-            max_attempts: of.read(at.max_attempts),
-            crashes: of.read(at.crashes),
-            snoozes: of.read(at.snoozes),
-            created_at: of.read(at.created_at),
-            cancelled: of.read(at.cancelled),
-            keyed: of.read(at.keyed),
-            payload: of.read(at.args),
-            tags: of.read::<Option<_>>(at.tags).unwrap_or_default(),
-            metadata: of.read(at.metadata),
-            terms: Terms::read(of.read::<Option<Box<RawValue>>>(at.terms).as_deref()),
-            waited: of.read(at.waited),
-            unreadable: None,
-        };
-        job.unreadable = of.unreadable;
-        Ok(job)
-    }
-}
-
-/// Columns by their names, looked up once for an answer: to do so for each row costs more than to
-/// read what is in it.
-macro_rules! places {
-    ($($name:ident)*) => {
-        /// Where an answer has the columns of `jobkit.claimed`.
-        pub(super) struct Places {
-            $(pub(super) $name: usize,)*
-        }
-
-        impl Places {
-            pub(super) fn of(row: &PgRow) -> sqlx::Result<Self> {
-                Ok(Self { $($name: row.try_column(stringify!($name))?.ordinal(),)* })
-            }
-        }
-    };
-}
-
-places! {
-    job_id kind queue lane attempt max_attempts crashes snoozes created_at cancelled keyed args tags
-    metadata terms waited note
-}
-
-/// Reads a row whatever is wrong with it.
-struct Reader<'a> {
-    row: &'a PgRow,
-    /// The first column that could not be read, and why.
-    unreadable: Option<String>,
-}
-
-impl Reader<'_> {
-    /// What is in a column; where it cannot be read, nothing.
-    fn read<T: FromColumn + Default>(&mut self, place: usize) -> T {
-        T::from_column(self.row, place).unwrap_or_else(|error| {
-            let cause = match error {
-                sqlx::Error::ColumnDecode { source, .. } => source.to_string(),
-                error => error.to_string(),
-            };
-            let name = self.row.column(place).name();
-            self.unreadable.get_or_insert_with(|| ["`", name, "`: ", &cause].concat());
-            T::default()
-        })
-    }
-}
-
-from_column! { Box<RawValue>: Json<Box<RawValue>> => |Json(raw)| raw; }
-
-/// The JSON text of a payload, not parsed: its type is known only once the kind is looked up.
-impl FromColumn for Box<[u8]> {
-    fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self> {
-        let value = row.try_get_raw(column)?;
-        let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
-        Ok(bytes.into())
-    }
-}
-
-fn index(value: i32) -> usize {
-    usize::try_from(value).unwrap_or(0)
 }

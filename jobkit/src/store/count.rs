@@ -10,3 +10,7 @@ pub(crate) fn number(number: impl TryInto<u32>) -> u32 {
 pub(crate) fn duration(microseconds: i64) -> Duration {
     Duration::from_micros(microseconds.try_into().unwrap_or(0))
 }
+
+pub(super) fn index(value: i32) -> usize {
+    usize::try_from(value).unwrap_or(0)
+}

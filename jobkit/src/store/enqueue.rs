@@ -1,7 +1,7 @@
 use super::call::Statement;
 use super::executor::Executor;
 use super::insert::Insert;
-use super::new_job::{NewJob, sent};
+use super::job::{NewJob, sent};
 use super::read::{Answer, One};
 
 /// Stores a job, and says its id.

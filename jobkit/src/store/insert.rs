@@ -1,6 +1,6 @@
 use serde_json::value::RawValue;
 
-use super::new_job::{NewJob, written};
+use super::job::{NewJob, written};
 use crate::terms::Terms;
 
 /// An enqueue as one statement that any driver can send: every parameter is text or null, and the

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::context::Attempt;
-use crate::hooks::Carried;
+use crate::context::{Attempt, Facts};
 use crate::stop::{Stop, WorkerWide};
 use crate::{JobContext, JobId, StopReason};
 
@@ -35,16 +34,9 @@ pub fn context<S>(state: S) -> ContextBuilder<S> {
     ContextBuilder {
         state,
         id: JobId(0),
-        kind: "test".to_owned(),
+        facts: Facts::for_test(),
         queue: "test".to_owned(),
-        number: 1,
-        max_attempts: 20,
-        snoozes: 0,
-        created_at: Utc::now(),
         timeout: None,
-        tags: Vec::new(),
-        metadata: None,
-        carried: Carried::default(),
         stops: Stops::default(),
     }
 }
@@ -55,16 +47,9 @@ pub fn context<S>(state: S) -> ContextBuilder<S> {
 pub struct ContextBuilder<S> {
     state: S,
     id: JobId,
-    kind: String,
+    facts: Facts,
     queue: String,
-    number: u32,
-    max_attempts: u32,
-    snoozes: u32,
-    created_at: DateTime<Utc>,
     timeout: Option<Duration>,
-    tags: Vec<String>,
-    metadata: Option<Value>,
-    carried: Carried,
     stops: Stops,
 }
 
@@ -75,8 +60,9 @@ impl<S> ContextBuilder<S> {
     }
 
     /// What [`JobContext::kind`] says.
-    pub fn kind(self, kind: impl Into<String>) -> Self {
-        Self { kind: kind.into(), ..self }
+    pub fn kind(mut self, kind: impl Into<String>) -> Self {
+        self.facts.kind = kind.into();
+        self
     }
 
     /// What [`JobContext::queue`] says.
@@ -85,23 +71,27 @@ impl<S> ContextBuilder<S> {
     }
 
     /// What [`JobContext::attempt`] says, counted from 1.
-    pub fn attempt(self, number: u32) -> Self {
-        Self { number, ..self }
+    pub fn attempt(mut self, number: u32) -> Self {
+        self.facts.attempt = number;
+        self
     }
 
     /// What [`JobContext::max_attempts`] says.
-    pub fn max_attempts(self, max_attempts: u32) -> Self {
-        Self { max_attempts, ..self }
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        self.facts.max_attempts = max_attempts;
+        self
     }
 
     /// What [`JobContext::snoozes`] says.
-    pub fn snoozes(self, snoozes: u32) -> Self {
-        Self { snoozes, ..self }
+    pub fn snoozes(mut self, snoozes: u32) -> Self {
+        self.facts.snoozes = snoozes;
+        self
     }
 
     /// What [`JobContext::created_at`] says.
-    pub fn created_at(self, created_at: DateTime<Utc>) -> Self {
-        Self { created_at, ..self }
+    pub fn created_at(mut self, created_at: DateTime<Utc>) -> Self {
+        self.facts.created_at = created_at;
+        self
     }
 
     /// Sets [`JobContext::deadline`] to this long after [`build`](Self::build). Nothing asks the
@@ -111,18 +101,21 @@ impl<S> ContextBuilder<S> {
     }
 
     /// What [`JobContext::tags`] says.
-    pub fn tags<T: Into<String>>(self, tags: impl IntoIterator<Item = T>) -> Self {
-        Self { tags: tags.into_iter().map(Into::into).collect(), ..self }
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.facts.tags = tags.into_iter().map(Into::into).collect();
+        self
     }
 
     /// What [`JobContext::metadata`] says.
-    pub fn metadata(self, metadata: Value) -> Self {
-        Self { metadata: Some(metadata), ..self }
+    pub fn metadata(mut self, metadata: Value) -> Self {
+        let json = serde_json::value::to_raw_value(&metadata);
+        self.facts.metadata = Some(json.expect("a JSON value is JSON"));
+        self
     }
 
     /// Carries a text, as [`JobContext::carried`] says.
     pub fn carries(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.carried.set(name, value);
+        self.facts.carried.set(name, value);
         self
     }
 
@@ -154,19 +147,11 @@ impl<S> ContextBuilder<S> {
     /// The context.
     #[must_use]
     pub fn build(self) -> JobContext<S> {
-        let metadata = self.metadata.as_ref().map(serde_json::value::to_raw_value);
         let attempt = Attempt {
             id: self.id,
-            kind: self.kind,
+            facts: self.facts,
             queue: self.queue.into(),
-            number: self.number,
-            max_attempts: self.max_attempts,
-            snoozes: self.snoozes,
-            created_at: self.created_at,
             deadline: self.timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
-            tags: self.tags,
-            metadata: metadata.transpose().expect("a JSON value is JSON"),
-            carried: self.carried,
             stop: self.stops.stop,
             ..Attempt::for_test()
         };

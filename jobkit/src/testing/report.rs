@@ -1,6 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::hooks::Outcome as Became;
 use crate::store::{Ending, Outcome as Requested};
 use crate::worker::trial::Ended;
 use crate::{Declared, JobId};
@@ -110,23 +111,18 @@ impl Run {
 }
 
 fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
-    match (ending, requested) {
-        (Some(Ending::Lost), _) => Outcome::Lost,
-        (Some(Ending::Cancelled), _) | (None, Requested::Cancel(_)) => Outcome::Cancelled,
-        (Some(Ending::Superseded), _) | (None, Requested::Discard(_) | Requested::Expire(_)) => {
-            Outcome::Discarded
-        }
-        (Some(Ending::Buried), _) | (None, Requested::Bury { .. }) => {
+    let wait = requested.delay().unwrap_or_default();
+    match requested.became(ending) {
+        None => Outcome::Lost,
+        Some(Became::Finish) => Outcome::Finished,
+        Some(Became::Retry) => Outcome::Retried(wait),
+        Some(Became::Snooze) => Outcome::Snoozed(wait),
+        Some(Became::Release) => Outcome::Released,
+        Some(Became::Discard | Became::Expire | Became::Supersede) => Outcome::Discarded,
+        Some(Became::Cancel) => Outcome::Cancelled,
+        Some(Became::Bury) => {
             Outcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
         }
-        (None, Requested::Finish(_)) => Outcome::Finished,
-        (Some(Ending::Charged), _) | (None, Requested::Retry { .. }) => {
-            Outcome::Retried(requested.delay().unwrap_or_default())
-        }
-        (None, Requested::Snooze(delay) | Requested::Wait { delay, .. }) => {
-            Outcome::Snoozed(*delay)
-        }
-        (None, Requested::Release(_) | Requested::Withhold { .. }) => Outcome::Released,
     }
 }
 

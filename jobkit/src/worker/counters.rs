@@ -1,5 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::hooks::Outcome;
+
 /// What a worker has done since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -59,6 +61,22 @@ macro_rules! counters {
 counters! {
     claimed handed_over finished retried snoozed buried discarded cancelled released lost reaped
     unanswered orphans blocked swept
+}
+
+impl Counters {
+    /// Counts attempts that ended so; `None` for outcomes that came too late.
+    pub(crate) fn of(&self, outcome: Option<Outcome>) -> &Counter {
+        match outcome {
+            None => &self.lost,
+            Some(Outcome::Finish) => &self.finished,
+            Some(Outcome::Retry) => &self.retried,
+            Some(Outcome::Snooze) => &self.snoozed,
+            Some(Outcome::Bury) => &self.buried,
+            Some(Outcome::Discard | Outcome::Expire | Outcome::Supersede) => &self.discarded,
+            Some(Outcome::Cancel) => &self.cancelled,
+            Some(Outcome::Release) => &self.released,
+        }
+    }
 }
 
 /// A number that only grows.

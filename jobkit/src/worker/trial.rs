@@ -165,9 +165,10 @@ impl Trial {
         let mut claimed = claim.call(connection).await?;
         for job in &mut claimed.jobs {
             job.queue = at;
-            job.created_at = *born.entry(job.id).or_insert(job.created_at);
-            let (kind, queue) = (job.kind.clone(), Arc::clone(&served[at].name));
-            self.claimed.insert(job.id, Taken { kind, queue, attempt: job.attempt });
+            let facts = &mut job.facts;
+            facts.created_at = *born.entry(job.id).or_insert(facts.created_at);
+            let (kind, queue) = (facts.kind.clone(), Arc::clone(&served[at].name));
+            self.claimed.insert(job.id, Taken { kind, queue, attempt: facts.attempt });
         }
         let waiting: usize = claimed.waiting.iter().map(|(_, jobs)| jobs).sum();
         let count = claimed.jobs.len() + waiting + claimed.gone;

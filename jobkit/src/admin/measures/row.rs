@@ -12,7 +12,7 @@ pub struct MeasureRow {
     pub queue: String,
     /// The kind.
     pub kind: String,
-    /// `finish`, `retry`, `snooze`, `bury`, `discard`, `cancel`, `expire` or `supersede`.
+    /// How they ended: a word of [`hooks::Outcome`](crate::hooks::Outcome).
     pub outcome: String,
     /// How many.
     pub count: u64,

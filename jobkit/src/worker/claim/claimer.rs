@@ -251,7 +251,7 @@ impl Claimer {
             let denied = claimed.waiting.iter().filter(|(queue, _)| *queue == at);
             rows.push(jobs.clone().count() + denied.map(|(_, jobs)| jobs).sum::<usize>());
             let jobs = jobs.filter(|job| plain || claimed.ahead.contains(&job.id));
-            let jobs = jobs.filter(|job| !few.contains(&job.kind));
+            let jobs = jobs.filter(|job| !few.contains(&job.facts.kind));
             let jobs = jobs.map(|job| (job.lane, job.id));
             let lowest = claimed.lowest.iter().filter(|(queue, ..)| *queue == at);
             let jobs = jobs.chain(lowest.map(|(_, lane, id)| (*lane, *id)));

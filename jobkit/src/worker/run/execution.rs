@@ -189,16 +189,16 @@ impl Execution {
         begun: &mut Begun,
     ) -> Settlement {
         let began = Instant::now();
-        let (id, queue, number) = (job.id, job.queue, job.attempt);
+        let (id, queue, number) = (job.id, job.queue, job.facts.attempt);
         let keyed_in = job.keyed.then_some(queue);
         // Not values: what is kept while the handler runs is memory of its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
-        let Some(known) = self.registry.get(&job.kind) else {
+        let Some(known) = self.registry.get(&job.facts.kind) else {
             // The claim asks for known kinds only: this one could not be read.
             return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };
-        job.kind.truncate(known.kind.len());
+        job.facts.kind.truncate(known.kind.len());
         let policy = known.registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
@@ -321,7 +321,7 @@ async fn blocking_over(attempt: &Attempt, handler: &Handler) {
             if over.is_err() {
                 tracing::warn!(
                     job.id = attempt.id.0,
-                    job.kind = attempt.kind,
+                    job.kind = attempt.facts.kind,
                     "jobkit: the handler has ended, and its blocking work has not: the job stays \
                      claimed until it does"
                 );
@@ -334,7 +334,7 @@ async fn blocking_over(attempt: &Attempt, handler: &Handler) {
 
 /// The attempt that begins.
 fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
-    Ran { queue: job.queue, kind: policy.kind, attempt: job.attempt, waited }
+    Ran { queue: job.queue, kind: policy.kind, attempt: job.facts.attempt, waited }
 }
 
 /// How long a job is kept that ends like this.

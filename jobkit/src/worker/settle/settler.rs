@@ -15,7 +15,7 @@ use crate::error::DatabaseError;
 use crate::hooks::{Event, Hooks};
 use crate::meter;
 use crate::reports::Reports;
-use crate::store::{Ending, Link, Next, Outcome, Settle, Settlement, unstick};
+use crate::store::{Ending, Link, Next, Settle, Settlement, unstick};
 use crate::worker::counters::Counters;
 use crate::worker::due::Due;
 use crate::worker::halves::{self, Stuck};
@@ -262,22 +262,7 @@ impl Settler {
             self.measures.add(settlement, ending);
             told::log(settlement, ending, &self.slots);
             self.reports.settled(settlement, ending);
-            let counter = match (ending, &settlement.outcome) {
-                (Some(Ending::Lost), _) => &self.counters.lost,
-                (Some(Ending::Buried), _) | (None, Outcome::Bury { .. }) => &self.counters.buried,
-                (Some(Ending::Cancelled), _) | (None, Outcome::Cancel(_)) => {
-                    &self.counters.cancelled
-                }
-                (None, Outcome::Finish(_)) => &self.counters.finished,
-                (Some(Ending::Charged), _) | (None, Outcome::Retry { .. }) => {
-                    &self.counters.retried
-                }
-                (None, Outcome::Snooze(_) | Outcome::Wait { .. }) => &self.counters.snoozed,
-                (Some(Ending::Superseded), _)
-                | (None, Outcome::Discard(_) | Outcome::Expire(_)) => &self.counters.discarded,
-                (None, Outcome::Release(_) | Outcome::Withhold { .. }) => &self.counters.released,
-            };
-            counter.add(1);
+            self.counters.of(settlement.outcome.became(ending)).add(1);
             told::tell(settlement, ending, &self.slots, self.hooks.as_deref());
         }
     }

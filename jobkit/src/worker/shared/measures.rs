@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
 use crate::histogram::Histogram;
+use crate::hooks::Outcome;
 use crate::lock::Lock;
-use crate::store::{Ending, Measured, Outcome, Settlement};
+use crate::store::{Ending, Measured, Settlement};
 use crate::worker::shared::slots::Queue;
 
 /// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
@@ -25,20 +26,14 @@ impl Measures {
     /// of a job that was given back: neither is the job's doing.
     pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
         let Some(ran) = settlement.ran else { return };
-        let outcome = match (ending, &settlement.outcome) {
-            (Some(Ending::Lost), _) => return,
-            (None, outcome) if outcome.is_given_back() => return,
-            (Some(Ending::Buried), _) => "bury",
-            (Some(Ending::Cancelled), _) => "cancel",
-            (Some(Ending::Superseded), _) => "supersede",
-            (Some(Ending::Charged), _) => "retry",
-            (None, Outcome::Wait { .. }) => "snooze",
-            (None, outcome) => outcome.as_str(),
-        };
+        let Some(outcome) = settlement.outcome.became(ending) else { return };
+        if outcome == Outcome::Release {
+            return;
+        }
         let mut counted = self.0.lock();
-        let cell = counted.entry((ran.queue, ran.kind, outcome)).or_default();
+        let cell = counted.entry((ran.queue, ran.kind, outcome.as_str())).or_default();
         cell.count += 1;
-        if !matches!(settlement.outcome, Outcome::Expire(_)) {
+        if outcome != Outcome::Expire {
             cell.run.add(settlement.took);
             cell.wait.add(ran.waited);
         }

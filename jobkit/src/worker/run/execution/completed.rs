@@ -79,7 +79,7 @@ impl Execution {
             if waited >= LONG && waited < LONG + rest {
                 tracing::warn!(
                     job.id = attempt.id.0,
-                    job.kind = attempt.kind,
+                    job.kind = attempt.facts.kind,
                     "jobkit: the handler has ended, and the transaction that completes its job is \
                      still open"
                 );

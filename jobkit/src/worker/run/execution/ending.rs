@@ -45,12 +45,12 @@ pub(super) fn without_a_run(job: &ClaimedJob) -> Option<Outcome> {
         return Some(Outcome::Cancel("cancelled".to_owned().into()));
     }
     // Nobody ended it when its attempts were used up. Given back, it becomes a dead letter.
-    (job.attempt > job.max_attempts).then_some(Outcome::Release(None))
+    (job.facts.attempt > job.facts.max_attempts).then_some(Outcome::Release(None))
 }
 
 /// What is recorded for a job that comes too late to begin. One that has begun before does not.
 pub(super) fn expired(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Option<Outcome> {
-    if job.attempt > 1 || job.snoozes > 0 {
+    if job.facts.attempt > 1 || job.facts.snoozes > 0 {
         return None;
     }
     let expires = job.terms.expires(policy.expires)?;

@@ -72,8 +72,8 @@ impl Execution {
         let queue = &queues[job.queue];
         let slots = self.slots.pools()[queue.pool].slots;
         let span = tracing::info_span!(
-            "jobkit.run", job.id = job.id, job.kind = %job.kind, queue = %queue.name,
-            attempt = job.attempt, otel.kind = tracing::field::Empty,
+            "jobkit.run", job.id = job.id, job.kind = %job.facts.kind, queue = %queue.name,
+            attempt = job.facts.attempt, otel.kind = tracing::field::Empty,
             otel.name = tracing::field::Empty
         );
         let hidden = hidden(&job.payload, policy);
@@ -81,17 +81,10 @@ impl Execution {
         let reports = Arc::downgrade(&self.reports);
         let attempt = Arc::new(Attempt {
             id: JobId(job.id),
-            kind: take(&mut job.kind),
+            facts: take(&mut job.facts),
             queue: Arc::clone(&queue.name),
             beside: if job.crashes >= 2 { 0 } else { slots.saturating_sub(1) },
-            number: job.attempt,
-            max_attempts: job.max_attempts,
-            snoozes: job.snoozes,
-            created_at: job.created_at,
             deadline: policy.timeout.and_then(|timeout| began.checked_add(timeout)),
-            tags: take(&mut job.tags),
-            metadata: job.metadata.take(),
-            carried: take(&mut job.terms.carried),
             stop: Arc::clone(&handler.stop),
             span,
             reach: self.reach.clone(),

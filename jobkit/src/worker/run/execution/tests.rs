@@ -3,6 +3,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::StopReason::{Cancelled, LeaseLost, Stopping};
+use crate::context::Facts;
 use crate::worker::shared::slots::Served;
 use crate::{Declared, Job, JobContext, JobError, Registration, Result};
 
@@ -126,9 +127,7 @@ fn execution() -> (Arc<Execution>, UnboundedReceiver<Settlement>) {
 fn claimed(kind: &str) -> ClaimedJob {
     ClaimedJob {
         id: 1,
-        kind: kind.to_owned(),
-        attempt: 1,
-        max_attempts: 2,
+        facts: Facts { kind: kind.to_owned(), attempt: 1, max_attempts: 2, ..Facts::default() },
         payload: Box::from(*b"{}"),
         ..ClaimedJob::default()
     }
@@ -162,7 +161,9 @@ async fn a_job_does_not_begin_without_a_lease() {
 async fn a_job_without_an_attempt_left_does_not_begin() {
     let (execution, mut settled) = execution();
     execution.slots.take_within(1).pass_on(0);
-    execution.begin(CLAIM, false, ClaimedJob { attempt: 3, ..claimed("quick") }, None);
+    let mut job = claimed("quick");
+    job.facts.attempt = 3;
+    execution.begin(CLAIM, false, job, None);
     let settlement = settled.recv().await.expect("one outcome");
     assert_eq!(settlement.outcome.as_str(), "release");
     assert!(settlement.ran.is_none());

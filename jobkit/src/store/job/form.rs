@@ -5,8 +5,7 @@ use std::sync::OnceLock;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::PgArguments;
 
-use super::NewJob;
-use super::columns::{COLUMNS, UNIQUE};
+use super::{COLUMNS, NewJob, UNIQUE};
 use crate::store::record::{Column, Sent, array, record};
 
 /// Which of the statements. Each has one text within a build, which servers keep prepared.

@@ -1,0 +1,230 @@
+//! The columns of a job: as it is stored, and as a worker gets it.
+
+mod form;
+
+use std::mem::take;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::value::RawValue;
+use sqlx::error::BoxDynError;
+use sqlx::postgres::types::PgInterval;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::types::Json;
+use sqlx::{Column as _, ColumnIndex, Row};
+
+use self::form::Form;
+use super::count::index;
+use super::lane::Lane;
+use super::read::{FromColumn, from_column};
+use super::record::{Column, columns};
+use super::time::interval;
+use crate::context::Facts;
+use crate::terms::Terms;
+
+/// A job to be stored; everything in it has been checked.
+#[derive(Debug)]
+pub(crate) struct NewJob {
+    pub(crate) kind: &'static str,
+    /// Of the payload; `None` is 1.
+    pub(crate) version: Option<i16>,
+    pub(crate) queue: String,
+    pub(crate) priority: i16,
+    pub(crate) max_attempts: u16,
+    pub(crate) after: Option<Duration>,
+    pub(crate) at: Option<DateTime<Utc>>,
+    pub(crate) group: Option<&'static str>,
+    pub(crate) key: Option<String>,
+    pub(crate) dead_letter_key: Option<String>,
+    pub(crate) args: Box<RawValue>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) metadata: Option<Box<RawValue>>,
+    pub(crate) terms: Terms,
+    pub(crate) unique: Option<UniqueKey>,
+}
+
+/// A unique key, and what goes with it; or the key of a job that coalesces.
+#[derive(Debug)]
+pub(crate) struct UniqueKey {
+    /// The kind, or a group.
+    pub(crate) scope: String,
+    pub(crate) key: String,
+    pub(crate) holds: &'static str,
+    pub(crate) at_least: Option<Duration>,
+    /// `None` for a job that coalesces.
+    pub(crate) on_duplicate: Option<&'static str>,
+}
+
+impl NewJob {
+    /// Size of the payload and the metadata.
+    pub(crate) fn bytes(&self) -> usize {
+        self.args.get().len() + self.metadata.as_ref().map_or(0, |json| json.get().len())
+    }
+}
+
+/// What every job has.
+const COLUMNS: &[Column<NewJob>] = columns! { job:
+    kind: &str = Some(job.kind);
+    queue: &str = Some(&*job.queue);
+    priority: i16 = Some(job.priority);
+    max_attempts: i16 = Some(job.max_attempts.cast_signed());
+    args: &str = Some(job.args.get());
+    delay: PgInterval = job.after.map(interval);
+    run_at: DateTime<Utc> = job.at;
+    concurrency_group: &str = job.group.filter(|_| job.key.is_some());
+    concurrency_key: &str = job.key.as_deref();
+    dead_letter_key: &str = job.dead_letter_key.as_deref();
+    tags: &[String] = Some(&*job.tags).filter(|tags| !tags.is_empty());
+    metadata: Json<&RawValue> = job.metadata.as_deref().map(Json);
+    version: i16 = job.version;
+    terms: Json<&Terms> = job.terms.some().map(Json);
+};
+
+/// What jobs with a unique key have besides.
+const UNIQUE: &[Column<NewJob>] = columns! { job:
+    unique_scope: &str = job.unique.as_ref().map(|unique| &*unique.scope);
+    unique_key: &str = job.unique.as_ref().map(|unique| &*unique.key);
+    unique_while: &str = job.unique.as_ref().map(|unique| unique.holds);
+    unique_for: PgInterval = job.unique.as_ref().and_then(|unique| unique.at_least).map(interval);
+    on_duplicate: &str = job.unique.as_ref().and_then(|unique| unique.on_duplicate);
+};
+
+/// Jobs as the statement that stores them, and its parameters.
+pub(super) fn sent(jobs: &[NewJob]) -> (&'static str, Result<PgArguments, BoxDynError>) {
+    let form = Form::of(jobs, false);
+    let mut parameters = PgArguments::default();
+    let added = form.add(jobs, &mut parameters);
+    (form.sql(), added.map(|()| parameters))
+}
+
+/// The same as text, for any driver.
+pub(super) fn written(jobs: &[NewJob]) -> (&'static str, Vec<Option<String>>) {
+    let form = Form::of(jobs, true);
+    (form.sql(), form.texts(jobs))
+}
+
+/// A job that now belongs to this worker.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimedJob {
+    pub(crate) id: i64,
+    /// Index into the queues asked for.
+    pub(crate) queue: usize,
+    /// The lane of its priority without a permit.
+    pub(crate) lane: Lane,
+    /// What its handler is told of it. The kind is a name of the registry: from the second version
+    /// of the payload on, with that.
+    pub(crate) facts: Facts,
+    /// How many attempts in a row ended with the worker's death.
+    pub(crate) crashes: u32,
+    /// Only to be settled as cancelled.
+    pub(crate) cancelled: bool,
+    /// Whether it has a concurrency key.
+    pub(crate) keyed: bool,
+    pub(crate) payload: Box<[u8]>,
+    /// Without what it carries, which is in the facts.
+    pub(crate) terms: Terms,
+    /// How long it had been due.
+    pub(crate) waited: Duration,
+    /// What of it could not be read, and why: it cannot run.
+    pub(crate) unreadable: Option<String>,
+}
+
+impl ClaimedJob {
+    /// How large it is, as its answer was.
+    pub(crate) fn bytes(&self) -> usize {
+        self.payload.len() + self.facts.metadata.as_ref().map_or(0, |json| json.get().len())
+    }
+
+    /// Of a row of `jobkit.claimed`; `place` is where a queue is among those asked for. What cannot
+    /// be read costs this job its run, and no other one the answer.
+    pub(super) fn read(
+        row: &PgRow,
+        at: &Places,
+        place: impl Fn(&str) -> usize,
+    ) -> sqlx::Result<Self> {
+        let mut of = Reader { row, unreadable: None };
+        let terms = of.read::<Option<Box<RawValue>>>(at.terms);
+        let mut terms = Terms::read(terms.as_deref());
+        let facts = Facts {
+            kind: of.read(at.kind),
+            attempt: of.read(at.attempt),
+            max_attempts: of.read(at.max_attempts),
+            snoozes: of.read(at.snoozes),
+            created_at: of.read(at.created_at),
+            tags: of.read::<Option<_>>(at.tags).unwrap_or_default(),
+            metadata: of.read(at.metadata),
+            carried: take(&mut terms.carried),
+        };
+        let mut job = Self {
+            id: row.try_get(at.job_id)?,
+            queue: place(row.try_get(at.queue)?),
+            // A priority out of range costs its job the place, not its worker the claim.
+            lane: Lane::at(index(row.try_get(at.lane)?)),
+            facts,
+            crashes: of.read(at.crashes),
+            cancelled: of.read(at.cancelled),
+            keyed: of.read(at.keyed),
+            payload: of.read(at.args),
+            terms,
+            waited: of.read(at.waited),
+            unreadable: None,
+        };
+        job.unreadable = of.unreadable;
+        Ok(job)
+    }
+}
+
+/// Columns by their names, looked up once for an answer: to do so for each row costs more than to
+/// read what is in it.
+macro_rules! places {
+    ($($name:ident)*) => {
+        /// Where an answer has the columns of `jobkit.claimed`.
+        pub(super) struct Places {
+            $(pub(super) $name: usize,)*
+        }
+
+        impl Places {
+            pub(super) fn of(row: &PgRow) -> sqlx::Result<Self> {
+                Ok(Self { $($name: row.try_column(stringify!($name))?.ordinal(),)* })
+            }
+        }
+    };
+}
+
+places! {
+    job_id kind queue lane attempt max_attempts crashes snoozes created_at cancelled keyed args tags
+    metadata terms waited note
+}
+
+/// Reads a row whatever is wrong with it.
+struct Reader<'a> {
+    row: &'a PgRow,
+    /// The first column that could not be read, and why.
+    unreadable: Option<String>,
+}
+
+impl Reader<'_> {
+    /// What is in a column; where it cannot be read, nothing.
+    fn read<T: FromColumn + Default>(&mut self, place: usize) -> T {
+        T::from_column(self.row, place).unwrap_or_else(|error| {
+            let cause = match error {
+                sqlx::Error::ColumnDecode { source, .. } => source.to_string(),
+                error => error.to_string(),
+            };
+            let name = self.row.column(place).name();
+            self.unreadable.get_or_insert_with(|| ["`", name, "`: ", &cause].concat());
+            T::default()
+        })
+    }
+}
+
+from_column! { Box<RawValue>: Json<Box<RawValue>> => |Json(raw)| raw; }
+
+/// The JSON text of a payload, not parsed: its type is known only once the kind is looked up.
+impl FromColumn for Box<[u8]> {
+    fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self> {
+        let value = row.try_get_raw(column)?;
+        let bytes = value.as_bytes().map_err(sqlx::Error::Decode)?;
+        Ok(bytes.into())
+    }
+}
