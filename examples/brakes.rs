@@ -66,7 +66,7 @@ async fn main() -> anyhow::Result<()> {
     let (account, at) = answers.recv().await.context("an answer")?;
     println!("{account} was called again after {:.1} s", at.duration_since(began).as_secs_f64());
     admin.resume_scope(&kind).await?;
-    let end = admin.await_end(code, Duration::from_secs(60)).await?;
+    let end = admin.job(code).await_end(Duration::from_secs(60)).await?;
     println!("the code {}", end.context("an end")?);
     worker.stop().await;
     Ok(())

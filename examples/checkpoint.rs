@@ -77,7 +77,7 @@ async fn main() -> anyhow::Result<()> {
     }
     worker.stop().await;
 
-    let ended = Admin::new(&pool).job(job).await?.context("it is kept")?;
+    let ended = Admin::new(&pool).job(job).get().await?.context("it is kept")?;
     for line in ended.reports.iter().flat_map(|report| &report.lines) {
         println!("{} {}", line.level, line.text);
     }
@@ -94,7 +94,7 @@ async fn start(pool: &PgPool) -> Result<jobkit::WorkerHandle, StartError> {
 
 /// Prints how far the import is, and says it.
 async fn shown(pool: &PgPool, job: JobId) -> anyhow::Result<u64> {
-    let job = Admin::new(pool).job(job).await?.context("it is kept")?;
+    let job = Admin::new(pool).job(job).get().await?.context("it is kept")?;
     let Some(progress) = job.reports.first().and_then(|report| report.progress.as_ref()) else {
         return Ok(0);
     };

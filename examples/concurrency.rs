@@ -76,7 +76,7 @@ async fn print_blocked(admin: &Admin) -> Result<(), AdminError> {
     let Some(first) = semaphores.first() else { return Ok(()) };
     let Some(detail) = admin.semaphore(&first.group, &first.key).await? else { return Ok(()) };
     let Some(last) = detail.blocked.last() else { return Ok(()) };
-    let explanation = admin.explain(last.job).await?;
+    let explanation = admin.job(last.job).explain().await?;
     println!("\n  job {}: {}", last.job, explanation.map_or_else(String::new, |e| e.sentence));
     Ok(())
 }

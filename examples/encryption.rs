@@ -32,7 +32,7 @@ async fn main() -> anyhow::Result<()> {
     encryption::keys(Keyring::new("2026a", OLD)?);
     let id = FetchFeed { account: 7, token: "s3cret".to_owned() }.enqueue(&pool).await?;
     let admin = Admin::new(&pool);
-    if let Some(job) = admin.job(id).await? {
+    if let Some(job) = admin.job(id).get().await? {
         println!("shown as {}", job.args);
     }
     // A new key seals, and the old one still opens; then everything is sealed with the new one.
@@ -41,7 +41,7 @@ async fn main() -> anyhow::Result<()> {
     println!("{} jobs resealed with {}", resealed.jobs, resealed.key);
     encryption::keys(Keyring::new("2026b", NEW)?);
     let worker = Worker::new(pool.clone()).queue("feeds", 10).start().await?;
-    admin.await_end(id, std::time::Duration::from_secs(60)).await?;
+    admin.job(id).await_end(std::time::Duration::from_secs(60)).await?;
     worker.stop().await;
     Ok(())
 }

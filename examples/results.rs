@@ -38,7 +38,7 @@ async fn main() -> anyhow::Result<()> {
     println!("{} cents", quote.cents);
     // Another leaves the number of the job, and comes back for it.
     let id = FetchQuote { kilograms: 20 }.enqueue(&pool).await?;
-    match Admin::new(&pool).await_end(id, patience).await? {
+    match Admin::new(&pool).job(id).await_end(patience).await? {
         Some(end) => println!("job {id} {end}"),
         None => println!("job {id} has not ended yet"),
     }

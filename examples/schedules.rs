@@ -46,12 +46,12 @@ async fn main() -> anyhow::Result<()> {
     tokio::time::sleep(Duration::from_secs(7)).await;
     worker.stop().await;
     let admin = Admin::new(&pool).acting_as("the example");
-    for run in admin.schedule_runs("report-north", None, 10).await? {
+    for run in admin.schedule("report-north").runs(None, 10).await? {
         let what = run.skipped.unwrap_or_else(|| "fired".to_owned());
         println!("{} {what}", run.instant.format("%H:%M:%S"));
     }
     for name in ["pulse", "report-north"] {
-        admin.delete_schedule(name).await?;
+        admin.schedule(name).delete().await?;
     }
     Ok(())
 }

@@ -59,15 +59,15 @@ async fn main() -> anyhow::Result<()> {
     let jobs = OrderPaid { order: 7 }.publish(&mut *tx).await?;
     tx.commit().await?;
     for job in jobs {
-        admin.await_end(job, Duration::from_secs(60)).await?;
+        admin.job(job).await_end(Duration::from_secs(60)).await?;
     }
 
     // The other one hears nothing of the replay.
     MENDED.store(true, Ordering::Relaxed);
     for dead in admin.dead_letters(&DeadLetterFilter::all(), None, 10).await?.entries {
         println!("{} failed: {}", dead.kind, dead.error);
-        let job = admin.replay(dead.id).await?;
-        admin.await_end(job, Duration::from_secs(60)).await?;
+        let job = admin.dead_letter(dead.id).replay().await?;
+        admin.job(job).await_end(Duration::from_secs(60)).await?;
     }
     worker.stop().await;
     Ok(())

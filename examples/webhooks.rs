@@ -63,7 +63,7 @@ async fn main() -> anyhow::Result<()> {
     let event = Event::new("order.paid", &7)?;
     let jobs = enqueue_all(["1", "2"].map(|id| event.to(id)), &pool).await?;
     for job in jobs {
-        admin.await_end(job, Duration::from_secs(60)).await?;
+        admin.job(job).await_end(Duration::from_secs(60)).await?;
     }
     worker.stop().await;
     Ok(())

@@ -23,7 +23,7 @@ pub(crate) async fn measure(pool: &PgPool, entries: usize) -> Result<()> {
         let began = Instant::now();
         let all = BulkAction::Replay(DeadLetterFilter::all());
         let begun = admin.begin_operation(&all, "", &format!("{began:?}")).await?;
-        let done = admin.carry_out(begun.id).await?.map_or(0, |ended| ended.done);
+        let done = admin.operation(begun.id).carry_out().await?.map_or(0, |ended| ended.done);
         let rate = done as f64 / began.elapsed().as_secs_f64();
         println!("round {round}: {done} replayed, {rate:.0}/s");
         rates.push(rate);
@@ -43,7 +43,7 @@ async fn read(admin: &Admin) -> Result<()> {
     let cause = all.clone().fingerprint(cause);
     let first = admin.dead_letters(&all, None, 50).await?;
     let (id, next) = (first.entries[0].id, first.next);
-    median("a dead letter", async || admin.dead_letter(id).await.map(|_| ())).await?;
+    median("a dead letter", async || admin.dead_letter(id).get().await.map(|_| ())).await?;
     let page =
         async |filter, after, limit| admin.dead_letters(filter, after, limit).await.map(|_| ());
     let count = async |filter| admin.count_dead_letters(filter).await.map(|_| ());

@@ -171,13 +171,13 @@ async fn operate(admin: &Admin) {
     let at = chrono::Utc::now() + Duration::from_secs(3600);
     admin.enqueue("canary", later.clone()).at(at).await.unwrap();
     let by_hand = ScheduledJob::new("canary", later.clone());
-    admin.create_schedule("by hand", Schedule::new("@daily"), by_hand).await.unwrap();
-    admin.edit_schedule("by hand", ScheduleEdit::new().args(later.clone())).await.unwrap();
+    admin.schedule("by hand").create(Schedule::new("@daily"), by_hand).await.unwrap();
+    admin.schedule("by hand").edit(ScheduleEdit::new().args(later.clone())).await.unwrap();
     let kind = DeadLetterFilter::all().kind("canary");
     let letters = admin.dead_letters(&kind, None, 9).await.unwrap().entries;
     let ids: Vec<DeadLetterId> = letters.iter().map(|letter| letter.id).collect();
-    admin.replay(ids[0]).args(later).await.unwrap();
-    admin.discard_dead_letter(ids[1]).await.unwrap();
+    admin.dead_letter(ids[0]).replay().args(later).await.unwrap();
+    admin.dead_letter(ids[1]).discard().await.unwrap();
 }
 
 /// The columns of jobkit's tables in which this text is.

@@ -48,13 +48,13 @@ async fn a_replay_of_50_000_survives_the_death_of_who_does_it_and_replays_each_o
         lab.until(&format!("done >= {reached} from jobkit.operations where id = {}", begun.id))
             .await;
         runner.kill();
-        let left = admin.operation(begun.id).await.unwrap().unwrap();
+        let left = admin.operation(begun.id).get().await.unwrap().unwrap();
         deaths += i64::from(!left.state.has_ended());
         runner = Process::start(&program).await;
     }
     let ends = format!("state = 'done' from jobkit.operations where id = {}", begun.id);
     lab.until_within(Duration::from_secs(60), &ends).await;
-    let ended = admin.operation(begun.id).await.unwrap().unwrap();
+    let ended = admin.operation(begun.id).get().await.unwrap().unwrap();
     println!("{LETTERS} in {:.1} s, {deaths} deaths", began.elapsed().as_secs_f64());
     assert!(deaths >= 2, "too few deaths met the operation: {deaths}");
     assert_eq!(ended.state, OperationState::Done);

@@ -54,7 +54,7 @@ async fn a_job_without_its_key_is_put_back_uncharged_until_a_worker_has_it() {
     encryption::keys(keyring(&[3]));
     let without = worker(&lab).await;
     lab.until("count(*) = 1 from jobkit.stuck_jobs where transition = 'open'").await;
-    let why = admin.explain(job).await.unwrap().unwrap();
+    let why = admin.job(job).explain().await.unwrap().unwrap();
     let sentence = &why.sentence;
     assert!(sentence.contains("open fails") && sentence.contains("the key `key-2`"), "{sentence}");
     assert!(matches!(why.reasons[1], Reason::Scheduled { .. }), "{why:?}");

@@ -66,11 +66,11 @@ async fn what_is_published_lies_open_for_no_kind_that_encrypts() {
     worker(&lab).await.stop().await;
     lab.run("insert into jobkit.subscriptions (topic, kind) values ('linked', 'connect')").await;
     let admin = Admin::new(lab.pool());
-    let error = admin.publish("linked", &args(1), None).await.unwrap_err().to_string();
+    let error = admin.topic("linked").publish(&args(1), None).await.unwrap_err().to_string();
     assert!(error.contains("\"connect\"") && error.contains("in plain text"), "{error}");
     assert!(!error.contains(CANARY), "{error}");
     assert_eq!(lab.count("jobkit.jobs").await, 0);
-    admin.publish("linked", &json!({"account": 1}), None).await.unwrap();
+    admin.topic("linked").publish(&json!({"account": 1}), None).await.unwrap();
     assert_eq!(lab.count("jobkit.jobs").await, 1);
 }
 
@@ -94,11 +94,11 @@ async fn who_has_the_keys_seals_for_operators() {
     let taken = ended(command(lab.url(), &enqueue).env("JOBKIT_KEYS", key)).await;
     assert!(taken.status.success(), "{taken:?}");
     let job = ScheduledJob::new("connect", args(104));
-    admin.create_schedule("nightly", "0 3 * * *", job).await.unwrap();
+    admin.schedule("nightly").create("0 3 * * *", job).await.unwrap();
     nothing_lies_open(&lab).await;
-    admin.run_schedule("nightly").await.unwrap();
-    admin.edit_schedule("nightly", ScheduleEdit::new().args(args(105))).await.unwrap();
-    admin.run_schedule("nightly").await.unwrap();
+    admin.schedule("nightly").run().await.unwrap();
+    admin.schedule("nightly").edit(ScheduleEdit::new().args(args(105))).await.unwrap();
+    admin.schedule("nightly").run().await.unwrap();
     nothing_lies_open(&lab).await;
     lab.until("count(*) = 0 from jobkit.jobs").await;
     running.stop().await;
@@ -114,15 +114,15 @@ async fn a_replay_keeps_what_is_sealed_and_seals_what_is_new() {
     let admin = Admin::new(lab.pool());
     lab.until("count(*) = 1 from jobkit.dead_letters").await;
     let id = admin.dead_letters(&DeadLetterFilter::all(), None, 1).await.unwrap().entries[0].id;
-    let letter = admin.dead_letter(id).await.unwrap().unwrap();
+    let letter = admin.dead_letter(id).get().await.unwrap().unwrap();
     assert!(letter.args.is_redacted());
     let mut edited: Value = serde_json::from_str(letter.args.reveal()).unwrap();
     let hidden: Value = serde_json::from_str(&letter.args.redacted()).unwrap();
-    assert!(admin.replay(id).args(hidden).await.is_err());
+    assert!(admin.dead_letter(id).replay().args(hidden).await.is_err());
     edited["act"] = "finish".into();
     edited["account"] = 111.into();
     edited["cards"][1]["number"] = crate::connect::NUMBER.into();
-    admin.replay(id).args(edited).await.unwrap();
+    admin.dead_letter(id).replay().args(edited).await.unwrap();
     nothing_lies_open(&lab).await;
     lab.until("count(*) = 0 from jobkit.jobs").await;
     running.stop().await;
@@ -134,6 +134,7 @@ async fn a_replay_keeps_what_is_sealed_and_seals_what_is_new() {
     let sql = format!("select job_id from jobkit.replay({}, p_args => $a${}$a$)", id.0, args(1));
     let error = session.value::<i64>(&sql).await.unwrap_err();
     assert_eq!(error.as_database_error().unwrap().code().as_deref(), Some("JK010"));
-    let missing: Result<_, ReplayError> = admin.replay(id).args(json!({"account": "x"})).await;
+    let missing: Result<_, ReplayError> =
+        admin.dead_letter(id).replay().args(json!({"account": "x"})).await;
     assert!(matches!(missing, Err(ReplayError::Undecodable(_))), "{missing:?}");
 }

@@ -22,7 +22,7 @@ async fn stored() -> (Lab, Admin) {
     Connect::new(201, "finish").enqueue(lab.pool()).await.unwrap();
     let args = serde_json::to_value(Connect::new(202, "finish")).unwrap();
     let job = ScheduledJob::new("connect", args);
-    admin.create_schedule("nightly", "0 3 * * *", job).await.unwrap();
+    admin.schedule("nightly").create("0 3 * * *", job).await.unwrap();
     (lab, admin)
 }
 
@@ -55,7 +55,7 @@ async fn resealing_moves_everything_that_may_run_to_the_new_key() {
     encryption::keys(keyring(&[8]));
     let dead: i64 = lab.value("select id from jobkit.dead_letters").await;
     lab.run(&format!("select jobkit.replay({dead})")).await;
-    admin.run_schedule("nightly").await.unwrap();
+    admin.schedule("nightly").run().await.unwrap();
     let worker = worker(&lab).await;
     lab.until("count(*) = 0 from jobkit.jobs").await;
     worker.stop().await;

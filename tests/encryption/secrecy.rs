@@ -83,10 +83,10 @@ async fn scene(lab: &Lab, admin: &Admin) -> (JobId, JobId, DeadLetterId) {
     lab.until("count(*) = 0 from jobkit.jobs").await;
     let args = serde_json::to_value(Connect::new(301, "finish")).unwrap();
     let job = ScheduledJob::new("connect", args.clone());
-    admin.create_schedule("nightly", "0 3 * * *", job).await.unwrap();
+    admin.schedule("nightly").create("0 3 * * *", job).await.unwrap();
     // An act whose entry in the audit has the payload.
     let letters = admin.dead_letters(&DeadLetterFilter::all(), None, 9).await.unwrap().entries;
-    admin.replay(letters[0].id).args(args).await.unwrap();
+    admin.dead_letter(letters[0].id).replay().args(args).await.unwrap();
     lab.until("count(*) = 0 from jobkit.jobs").await;
     running.stop().await;
     let live = Connect::new(302, "finish").enqueue(lab.pool()).await.unwrap();
@@ -129,9 +129,9 @@ async fn neither_secrets_nor_ciphertext_are_shown_logged_or_measured() {
     assert!(out.contains("jobkit:sealed") && !tells(&out), "{out}");
     let seen = format!(
         "{:?} {:?} {:?} {:?}",
-        admin.dead_letter(letter).await.unwrap(),
-        admin.job(live).await.unwrap(),
-        admin.explain(live).await.unwrap(),
+        admin.dead_letter(letter).get().await.unwrap(),
+        admin.job(live).get().await.unwrap(),
+        admin.job(live).explain().await.unwrap(),
         admin.audit(&AuditFilter::all(), None, 50).await.unwrap(),
     );
     assert!(!shows(&seen), "{seen}");

@@ -279,7 +279,7 @@ async fn a_kind_nobody_knows_stays_ready() {
     let worker = start(&lab).await;
     let known = Noop.options().priority(3).enqueue(lab.pool()).await.unwrap();
     lab.until(&format!("not exists (select from jobkit.jobs where id = {known})")).await;
-    let summary = Admin::new(lab.pool()).job(job).await.unwrap().unwrap().summary;
+    let summary = Admin::new(lab.pool()).job(job).get().await.unwrap().unwrap().summary;
     assert_eq!((summary.state, &*summary.kind, summary.attempt), (State::Ready, "slow", 0));
     finish(&lab, worker).await;
 }

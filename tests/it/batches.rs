@@ -266,7 +266,7 @@ async fn a_member_that_is_cancelled_ends_alone() {
     let admin = jobkit::admin::Admin::new(lab.pool());
     for job in &jobs[..3] {
         assert_eq!(calls.dropped(), 0);
-        admin.cancel(*job).await.unwrap();
+        admin.job(*job).cancel().await.unwrap();
         lab.until(&format!("exists (select from jobkit.finished where job_id = {job})")).await;
     }
     let cancelled = "cancel: cancelled while running";
@@ -283,7 +283,7 @@ async fn a_job_that_waits_for_its_batch_ends_or_goes_back_when_it_is_told() {
     let worker = worker(&lab, &calls).queue("default", 4).start().await.unwrap();
     let handlers = "coalesce(sum(cardinality(job_ids)), 0) = ";
     lab.until(&format!("{handlers} 2 from jobkit.claims")).await;
-    jobkit::admin::Admin::new(lab.pool()).cancel(jobs[0]).await.unwrap();
+    jobkit::admin::Admin::new(lab.pool()).job(jobs[0]).cancel().await.unwrap();
     lab.until(&format!("{handlers} 1 from jobkit.claims")).await;
     let told = Instant::now();
     worker.stop().await;

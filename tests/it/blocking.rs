@@ -203,7 +203,10 @@ async fn whatever_ends_the_handler_its_job_is_kept_until_the_closure_is_back() {
         let job = job.unwrap();
         hand.until(&hand.begun, 1).await;
         if end == "cancel" {
-            assert_eq!(Admin::new(lab.pool()).cancel(job).await.unwrap(), Cancelled::Requested);
+            assert_eq!(
+                Admin::new(lab.pool()).job(job).cancel().await.unwrap(),
+                Cancelled::Requested
+            );
         }
         hand.until(&hand.left, 1).await;
         beats(&lab).await;

@@ -98,7 +98,7 @@ async fn a_full_queue_takes_what_is_stored_already_and_schedules() {
     assert_eq!(full(Noop.enqueue(lab.pool()).await).0, "default");
     let letters = lab.value::<i64>("select id from jobkit.dead_letters").await;
     let letter = jobkit::admin::dead_letters::DeadLetterId(letters);
-    admin.replay(letter).await.unwrap();
+    admin.dead_letter(letter).replay().await.unwrap();
     lab.run(
         "insert into jobkit.schedules (name, times, catch_up, catch_up_max, catch_up_window,
             overlap, jitter, kind, queue, priority, max_attempts, args)

@@ -286,7 +286,11 @@ async fn a_payload_that_an_operator_gives_is_looked_at() {
     }
     // By the library it is the payload that is wrong, not the database.
     let letter: i64 = lab.value("select id from jobkit.dead_letters where kind = 'object'").await;
-    let replayed = Admin::new(lab.pool()).replay(DeadLetterId(letter)).args("seven".into()).await;
+    let replayed = Admin::new(lab.pool())
+        .dead_letter(DeadLetterId(letter))
+        .replay()
+        .args("seven".into())
+        .await;
     assert!(matches!(replayed, Err(ReplayError::Undecodable(_))), "{replayed:?}");
     session.run(&edit("old", "null")).await.unwrap();
     for (kind, args) in [("object", "'[7]'"), ("text", r#"'"[7]"'"#), ("old", r#"'"seven"'"#)] {

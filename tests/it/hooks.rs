@@ -161,7 +161,7 @@ async fn a_hook_hears_of_ends_that_no_handler_asked_for_after_their_commit() {
     let runs = |job| format!("exists (select from effects where job_id = {job})");
     let cancelled = act(&lab, Then::WaitForCancel).await;
     lab.until(&runs(cancelled)).await;
-    Admin::new(lab.pool()).cancel(cancelled).await.unwrap();
+    Admin::new(lab.pool()).job(cancelled).cancel().await.unwrap();
     assert_eq!(heard_of(&lab, &hears, cancelled, FINISHED).await, Outcome::Cancel);
 
     let unique = |then| Act::then(then).options().unique_key("k").unique_while(While::Queued);
@@ -306,7 +306,7 @@ async fn what_is_propagated_arrives_whatever_the_way_in() {
     });
     let worker = worker.await;
     let admin = Admin::new(lab.pool());
-    admin.run_schedule("nightly").await.unwrap();
+    admin.schedule("nightly").run().await.unwrap();
     lab.until("(select count(*) from effects where what = 'end') = 10").await;
     worker.stop().await;
     let mut seen = std::mem::take(&mut *seen.lock().unwrap());

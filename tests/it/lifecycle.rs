@@ -219,9 +219,9 @@ async fn a_running_job_is_cancelled_by_its_own_claim() {
         let worker = with_grace(&lab, grace).await;
         let job = act(&lab, then).await;
         lab.until(&format!("exists (select from effects where job_id = {job})")).await;
-        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Requested);
+        assert_eq!(admin.job(job).cancel().await.unwrap(), Cancelled::Requested);
         assert_eq!(outcome(&lab, job).await, "cancel");
-        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::NotFound);
+        assert_eq!(admin.job(job).cancel().await.unwrap(), Cancelled::NotFound);
         worker.stop().await;
     }
     assert_eq!(lab.count("effects where what = 'Cancelled'").await, 2);
@@ -256,7 +256,7 @@ async fn what_heeds_a_stop_goes_back_long_before_the_grace_ends() {
         lab.until("count(*) = 1 from effects").await;
         let (told, id) = (Instant::now(), worker.id());
         if by_operator {
-            Admin::new(lab.pool()).stop_worker(id).await.unwrap();
+            Admin::new(lab.pool()).worker(id).stop().await.unwrap();
             worker.stopping().await;
             lab.until("(select count(*) from jobkit.ready) = 1").await;
         }

@@ -151,7 +151,7 @@ async fn a_job_that_is_cancelled_waits_for_no_slot() {
     let job = Call::new("slow", 60_000, 2).enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.semaphores where tat > now() + interval '40 s')").await;
     let cancelled = Instant::now();
-    let _done = Admin::new(lab.pool()).cancel(job).await.unwrap();
+    let _done = Admin::new(lab.pool()).job(job).cancel().await.unwrap();
     lab.until("exists (select from jobkit.finished where outcome = 'cancel')").await;
     assert!(cancelled.elapsed() < Duration::from_secs(20));
     // Nothing is locked while somebody waits.

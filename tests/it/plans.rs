@@ -427,13 +427,13 @@ async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
     let admin = Admin::new(watch.pool());
     let blocked = BulkAction::Cancel("state:blocked".parse().unwrap());
     let begun = admin.begin_operation(&blocked, "", "once").await.unwrap();
-    admin.carry_out(begun.id).await.unwrap();
+    admin.operation(begun.id).carry_out().await.unwrap();
     let page = watch.take().blocks_of("jobkit.matching_jobs(p_operation.filter").unwrap();
     assert!(page <= 7 * JOBS as u64, "{page} blocks for the states of a page");
-    admin.explain(JobId(JOBS / 2)).await.unwrap().unwrap();
+    admin.job(JobId(JOBS / 2)).explain().await.unwrap().unwrap();
     let explained = watch.take().blocks_of("explain: where a live job").unwrap();
     assert!(explained <= 60, "{explained} blocks to explain one");
-    assert_eq!(admin.cancel(JobId(JOBS / 2)).await.unwrap(), Cancelled::Now);
+    assert_eq!(admin.job(JobId(JOBS / 2)).cancel().await.unwrap(), Cancelled::Now);
     let pulled = watch.take().blocks_of("delete from jobkit.ready").unwrap();
     assert!(pulled <= 20, "{pulled} blocks to take one out");
 }

@@ -50,11 +50,11 @@ async fn round(admin: &Admin) {
     admin.pause("mail", "ada", "why").await.unwrap();
     admin.resume("mail").await.unwrap();
     assert!(admin.limit_group("nobody", Some(2)).await.is_ok());
-    admin.cancel(JobId(1)).await.unwrap();
+    admin.job(JobId(1)).cancel().await.unwrap();
     let key = format!("{:x}", fastrand::u64(..));
     let all = BulkAction::Cancel(JobQuery::default());
     let begun = admin.begin_operation(&all, "", &key).await.unwrap();
-    admin.carry_out(begun.id).await.unwrap();
+    admin.operation(begun.id).carry_out().await.unwrap();
     admin.operations(None, 10).await.unwrap();
 }
 
@@ -209,7 +209,7 @@ async fn produce(pool: PgPool, producer: u32) -> i64 {
 /// Acts on everything that matches, and returns how many that were.
 async fn operate(admin: &Admin, all: BulkAction, key: &str) -> u64 {
     let begun = admin.begin_operation(&all, "", key).await.unwrap();
-    let ended = admin.carry_out(begun.id).await.unwrap().unwrap();
+    let ended = admin.operation(begun.id).carry_out().await.unwrap().unwrap();
     assert_eq!((ended.state, ended.skipped), (OperationState::Done, 0));
     ended.done
 }

@@ -71,11 +71,11 @@ async fn a_publication_of_all_tables_stops_nothing() {
     let admin = Admin::new(lab.pool());
     let job = act(&lab, Then::WaitForCancel).await;
     lab.until(&format!("exists (select from effects where job_id = {job})")).await;
-    assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Requested);
+    assert_eq!(admin.job(job).cancel().await.unwrap(), Cancelled::Requested);
     assert_eq!(outcome(&lab, job).await, "cancel");
 
     let crashed = "select id from jobkit.dead_letters where reason = 'crashed'";
-    let replay = admin.replay(DeadLetterId(lab.value(crashed).await)).await.unwrap();
+    let replay = admin.dead_letter(DeadLetterId(lab.value(crashed).await)).replay().await.unwrap();
     assert_eq!(outcome(&lab, replay).await, "finish");
     let rest = DeadLetterFilter::all().state(DeadLetterState::Open);
     admin.begin_operation(&BulkAction::DiscardDeadLetters(rest), "", "rest").await.unwrap();

@@ -109,7 +109,7 @@ async fn a_worker_that_is_notified_looks_once_for_each_job() {
     lab.until(&format!("exists (select from effects where job_id = {holds})")).await;
     assert_eq!(least_looks(&lab).await, 1, "… where a queue is full");
     // Long before it looks by itself.
-    Admin::new(lab.pool()).cancel(holds).await.unwrap();
+    Admin::new(lab.pool()).job(holds).cancel().await.unwrap();
     assert_eq!(outcome(&lab, waits).await, "finish");
     worker.stop().await;
 }
@@ -224,12 +224,12 @@ async fn a_worker_asks_not_to_be_told_of_a_queue_that_is_full() {
     let other = hold("slim").await;
     lab.until("count(*) = 2 from jobkit.claims").await;
     Noop.options().queue("narrow").enqueue(lab.pool()).await.unwrap();
-    Admin::new(lab.pool()).cancel(holder).await.unwrap();
+    Admin::new(lab.pool()).job(holder).cancel().await.unwrap();
     lab.until(&format!("not exists (select from jobkit.jobs where id = {holder})")).await;
     // By its slot, not by a poll or a renewal.
     lab.until_within(Duration::from_secs(10), &told_of("narrow", true)).await;
     assert!(lab.value::<bool>(&format!("select {}", told_of("slim", true))).await);
-    Admin::new(lab.pool()).cancel(other).await.unwrap();
+    Admin::new(lab.pool()).job(other).cancel().await.unwrap();
     lab.until("not exists (select from jobkit.jobs)").await;
     worker.stop().await;
     lab.check_invariants().await;

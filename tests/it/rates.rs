@@ -108,7 +108,7 @@ async fn one_job_that_is_told_to_rest_stops_its_key_everywhere() {
     lab.until("exists (select from jobkit.semaphores where paused_until > now())").await;
     let admin = Admin::new(lab.pool());
     let job: i64 = lab.value("select min(job_id) from jobkit.blocked_executions").await;
-    let why = admin.explain(jobkit::JobId(job)).await.unwrap().unwrap().sentence;
+    let why = admin.job(jobkit::JobId(job)).explain().await.unwrap().unwrap().sentence;
     assert!(why.starts_with("Waits for its key told/told, paused until"), "{why}");
     lab.until("(select count(*) from jobkit.finished) = 40").await;
     stop(workers).await;
@@ -137,7 +137,7 @@ async fn operators_see_and_change_rates_and_pauses() {
     jobkit::enqueue_all((0..3).map(|_| Paced), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.blocked_executions) = 2").await;
     let job: i64 = lab.value("select min(job_id) from jobkit.blocked_executions").await;
-    let why = admin.explain(jobkit::JobId(job)).await.unwrap().unwrap().sentence;
+    let why = admin.job(jobkit::JobId(job)).explain().await.unwrap().unwrap().sentence;
     assert!(why.starts_with("Waits for the rate of its key paced/k (2/h, burst 1): next"), "{why}");
     let key = admin.semaphore("paced", "k").await.unwrap().unwrap().semaphore;
     assert_eq!((key.rate, key.has_own_rate), (Some(slow), true));

@@ -157,7 +157,7 @@ async fn start(lab: &Lab, hand: &Arc<Hand>) -> WorkerHandle {
 }
 
 async fn detail(lab: &Lab, job: jobkit::JobId) -> JobDetail {
-    Admin::new(lab.pool()).job(job).await.unwrap().unwrap()
+    Admin::new(lab.pool()).job(job).get().await.unwrap().unwrap()
 }
 
 fn count(fails: bool) -> Count {
@@ -198,9 +198,9 @@ async fn progress_and_log_are_shown_while_an_attempt_runs_and_after_it_failed() 
     };
     assert_eq!(lines(&now), ["INFO half way token=•••"]);
     let admin = Admin::new(lab.pool());
-    let of_worker = admin.worker(report.worker).await.unwrap().unwrap().jobs;
+    let of_worker = admin.worker(report.worker).get().await.unwrap().unwrap().jobs;
     assert_eq!(told(of_worker[0].progress.as_ref()), half);
-    let why = admin.explain(job).await.unwrap().unwrap();
+    let why = admin.job(job).explain().await.unwrap().unwrap();
     assert!(why.sentence.ends_with(": 50 of 100, with •••"), "{}", why.sentence);
     assert!(matches!(&why.reasons[0], Reason::Running { progress: Some(_), .. }), "{why:?}");
 
@@ -292,7 +292,7 @@ async fn a_checkpoint_survives_whatever_becomes_of_an_attempt_and_goes_with_the_
     assert_eq!(lab.value::<String>(seen).await, "0/1 1/2 2/2 3/2 4/3");
     // The replay begins at the beginning, as any job does.
     let letter = detail(&lab, job).await.dead_letter.unwrap();
-    Admin::new(lab.pool()).replay(letter).await.unwrap();
+    Admin::new(lab.pool()).dead_letter(letter).replay().await.unwrap();
     lab.until("(select count(*) from seen where page = 0) = 2").await;
     worker.stop().await;
     lab.check_invariants().await;

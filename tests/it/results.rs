@@ -106,7 +106,7 @@ async fn what_a_job_returns_is_in_its_history_and_comes_to_who_waits() {
     let receipt = charge(Then::Return(3)).enqueue_and_wait(lab.pool(), LONG).await.unwrap();
     assert_eq!(receipt, Receipt { token: "s3cret-token".to_owned(), text: "xxx".to_owned() });
     let id: i64 = lab.value("select job_id from jobkit.finished").await;
-    let job = Admin::new(lab.pool()).job(JobId(id)).await.unwrap().unwrap();
+    let job = Admin::new(lab.pool()).job(JobId(id)).get().await.unwrap().unwrap();
     let result = job.result.unwrap();
     assert_eq!(result.reveal(), r#"{"token":"s3cret-token","text":"xxx"}"#);
     assert_eq!(result.redacted(), r#"{"token":"•••","text":"xxx"}"#, "as its payload is");
@@ -122,7 +122,7 @@ async fn a_result_that_does_not_fit_fails_no_job() {
     let waited = charge(Then::Return(70_000)).enqueue_and_wait(lab.pool(), LONG).await;
     let Err(WaitError::Unreadable { job, why }) = waited else { panic!("{waited:?}") };
     assert!(why.contains("the limit is 65536"), "{why}");
-    let job = Admin::new(lab.pool()).job(job).await.unwrap().unwrap();
+    let job = Admin::new(lab.pool()).job(job).get().await.unwrap().unwrap();
     assert_eq!((job.summary.ended.map(|e| e.as_str()), job.result), (Some("finish"), None));
     assert_eq!(job.reason.as_deref(), Some(&*why));
     let mumble = Mumble { token: "s3cret-token".to_owned() };
@@ -147,14 +147,15 @@ async fn each_end_has_its_answer() {
     let hangs = charge(Then::Hang).enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.claims)").await;
     let soon = Duration::from_secs(1);
-    assert_eq!(admin.await_end(hangs, soon).await.unwrap(), None, "it runs");
-    let (ended, cancelled) = tokio::join!(admin.await_end(hangs, LONG), admin.cancel(hangs));
+    assert_eq!(admin.job(hangs).await_end(soon).await.unwrap(), None, "it runs");
+    let (ended, cancelled) =
+        tokio::join!(admin.job(hangs).await_end(LONG), admin.job(hangs).cancel());
     assert_eq!(cancelled.unwrap(), Cancelled::Requested);
     assert!(matches!(ended.unwrap(), Some(End::Cancelled(_))));
     let forgotten = Forgotten.enqueue_and_wait(lab.pool(), LONG).await;
     let Err(WaitError::Ended { end, .. }) = forgotten else { panic!("{forgotten:?}") };
     assert_eq!(end, End::NothingKept);
-    assert_eq!(admin.await_end(JobId(1 << 40), LONG).await.unwrap(), Some(End::NothingKept));
+    assert_eq!(admin.job(JobId(1 << 40)).await_end(LONG).await.unwrap(), Some(End::NothingKept));
     let late = charge(Then::Hang).options().after(LONG * 9);
     let late = late.enqueue_and_wait(lab.pool(), soon).await;
     assert!(matches!(late, Err(WaitError::TimedOut { .. })), "{late:?}");
@@ -169,7 +170,7 @@ async fn a_database_that_says_nothing_has_not_been_asked() {
     let address = format!("postgres://nobody@{}/nothing", silent.local_addr().unwrap());
     let admin = Admin::new(&sqlx::PgPool::connect_lazy(&address).unwrap());
     for within in [Duration::ZERO, Duration::from_millis(200)] {
-        let end = admin.await_end(JobId(1), within).await;
+        let end = admin.job(JobId(1)).await_end(within).await;
         assert!(matches!(end, Err(AdminError::Database(DatabaseError::Deadline(_)))), "{end:?}");
     }
 }
@@ -183,7 +184,7 @@ async fn a_job_that_nobody_can_ask_for_is_enqueued_all_the_same() {
     let waited = charge(Then::Discard).enqueue_and_wait(lab.pool(), within).await;
     let Err(WaitError::TimedOut { job, .. }) = waited else { panic!("{waited:?}") };
     assert_eq!(lab.count(&format!("jobkit.jobs where id = {}", job.0)).await, 1);
-    let end = Admin::new(lab.pool()).await_end(job, within).await;
+    let end = Admin::new(lab.pool()).job(job).await_end(within).await;
     assert!(matches!(end, Err(AdminError::Database(DatabaseError::Deadline(_)))), "{end:?}");
 }
 
@@ -195,7 +196,7 @@ async fn a_thousand_waits_beside_ends_all_wake() {
     let worker = worker(&lab).await;
     let late = charge(Then::Return(1)).options().after(LONG * 9).enqueue(lab.pool()).await.unwrap();
     let other = admin.clone();
-    let waits_on = tokio::spawn(async move { other.await_end(late, LONG * 9).await });
+    let waits_on = tokio::spawn(async move { other.job(late).await_end(LONG * 9).await });
     let mut waits = JoinSet::new();
     for wait in 0..1_000 {
         let (pool, admin) = (lab.pool().clone(), admin.clone());
@@ -205,7 +206,7 @@ async fn a_thousand_waits_beside_ends_all_wake() {
                 charge(Then::Return(1)).enqueue_and_wait(&pool, LONG * 4).await.unwrap();
             } else {
                 let id = charge(Then::Return(1)).enqueue(&pool).await.unwrap();
-                let end = admin.await_end(id, LONG * 4).await.unwrap();
+                let end = admin.job(id).await_end(LONG * 4).await.unwrap();
                 assert!(matches!(end, Some(End::Finished(_))), "{end:?}");
             }
             SystemTime::now()
@@ -216,7 +217,7 @@ async fn a_thousand_waits_beside_ends_all_wake() {
     told_in_time(&lab, woken).await;
     // One still waits. The worker's own may take a moment to go.
     lab.until(&format!("(select count(*) from {LISTENING}) = 1")).await;
-    admin.cancel(late).await.unwrap();
+    admin.job(late).cancel().await.unwrap();
     assert!(matches!(waits_on.await.unwrap(), Ok(Some(End::Cancelled(_)))));
     assert_eq!(lab.count("jobkit.jobs").await, 0);
 }
@@ -255,7 +256,7 @@ async fn whoever_waits_alone_is_woken_by_the_end() {
         assert_eq!(lab.count(LISTENING).await, 1);
         let began = Instant::now();
         let job = JobId(lab.value("select id from jobkit.jobs").await);
-        assert_eq!(admin.cancel(job).await.unwrap(), Cancelled::Now);
+        assert_eq!(admin.job(job).cancel().await.unwrap(), Cancelled::Now);
         let (end, at) = waits.await.unwrap();
         assert!(matches!(end, Err(WaitError::Ended { .. })), "{end:?}");
         times.push(at - began);

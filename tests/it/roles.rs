@@ -177,16 +177,16 @@ async fn operate(admin: &Admin) {
     let _known = admin.limit_key("of_roles", "1", Some(3)).await.unwrap();
     let _known = admin.pause_key("of_roles", "1", Duration::from_secs(1), None).await.unwrap();
     admin.resume_key("of_roles", "1").await.unwrap();
-    admin.pause_schedule("hourly", "olga", "a test").await.unwrap();
-    admin.resume_schedule("hourly").await.unwrap();
-    admin.run_schedule("hourly").await.unwrap();
+    admin.schedule("hourly").pause("olga", "a test").await.unwrap();
+    admin.schedule("hourly").resume().await.unwrap();
+    admin.schedule("hourly").run().await.unwrap();
     let found = admin.jobs(&"state:scheduled".parse().unwrap(), None, 10).await.unwrap();
     let [first, second, ..] = &found.jobs[..] else { panic!("{found:?}") };
-    admin.reschedule(first.id, None).await.unwrap();
-    admin.cancel(second.id).await.unwrap();
+    admin.job(first.id).reschedule(None).await.unwrap();
+    admin.job(second.id).cancel().await.unwrap();
     let dead = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
-    admin.note_cause(&dead.entries[0].fingerprint, "known").await.unwrap();
-    admin.replay(dead.entries[0].id).await.unwrap();
+    admin.cause(&dead.entries[0].fingerprint).note("known").await.unwrap();
+    admin.dead_letter(dead.entries[0].id).replay().await.unwrap();
 }
 
 /// What a viewer sees: all, but no payload.
@@ -207,7 +207,7 @@ async fn look_of(admin: &Admin, payloads: bool) {
     see(format!("{:?}", admin.semaphores(&SemaphoreFilter::all(), None, 9).await.unwrap()));
     see(format!("{:?}", admin.semaphore("of_roles", "1").await.unwrap()));
     see(format!("{:?}", admin.schedules("", 10).await.unwrap()));
-    see(format!("{:?}", admin.schedule("hourly").await.unwrap().unwrap().args.reveal()));
+    see(format!("{:?}", admin.schedule("hourly").get().await.unwrap().unwrap().args.reveal()));
     see(format!("{:?}", admin.audit(&AuditFilter::all(), None, 99).await.unwrap()));
     let (hour, minute) = (Duration::from_secs(3600), Duration::from_secs(60));
     see(format!("{:?}", admin.measures(&MeasureFilter::all(), hour, minute).await.unwrap()));
@@ -215,15 +215,15 @@ async fn look_of(admin: &Admin, payloads: bool) {
     see(format!("{:?}", admin.violations().await.unwrap()));
     let dead = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
     for entry in dead.entries {
-        let entry = admin.dead_letter(entry.id).await.unwrap().unwrap();
+        let entry = admin.dead_letter(entry.id).get().await.unwrap().unwrap();
         see(format!("{:?} {}", entry, entry.args.reveal()));
     }
     for state in ["live", "ready", "scheduled", "running", "finished", "cancelled"] {
         let query: JobQuery = format!("state:{state}").parse().unwrap();
         for job in admin.jobs(&query, None, 20).await.unwrap().jobs {
-            let detail = admin.job(job.id).await.unwrap().unwrap();
+            let detail = admin.job(job.id).get().await.unwrap().unwrap();
             see(format!("{:?} {}", detail, detail.args.reveal()));
-            see(format!("{:?}", admin.explain(job.id).await.unwrap()));
+            see(format!("{:?}", admin.job(job.id).explain().await.unwrap()));
         }
         admin.count_jobs(&query).await.unwrap();
     }

@@ -54,7 +54,8 @@ async fn a_job_that_declares_its_schedule_is_told_the_instant() {
     let expected = format!("{}-12-31T23:00:00+00:00", year - 1);
     assert_eq!(lab.value::<String>("select what from effects").await, expected);
     let job = lab.value::<i64>("select job_id from effects").await;
-    let found = jobkit::Admin::new(lab.pool()).job(jobkit::JobId(job)).await.unwrap().unwrap();
+    let found =
+        jobkit::Admin::new(lab.pool()).job(jobkit::JobId(job)).get().await.unwrap().unwrap();
     assert_eq!(
         found.schedule.map(|(name, at)| (name, at.to_rfc3339())),
         Some(("yearly".to_owned(), expected))

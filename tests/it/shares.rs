@@ -224,7 +224,7 @@ async fn who_asks_why_a_job_waits_hears_of_the_pattern_that_serves_it() {
     let admin = Admin::new(lab.pool());
     let why = async |queue: &str| {
         let job = Noop.options().queue(queue).enqueue(lab.pool()).await.unwrap();
-        format!("{:?}", admin.explain(job).await.unwrap().unwrap().reasons)
+        format!("{:?}", admin.job(job).explain().await.unwrap().unwrap().reasons)
     };
     let served = why("tenant-2").await;
     assert!(!served.contains("Unserved"), "{served}");

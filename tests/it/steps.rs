@@ -346,13 +346,13 @@ pub(crate) async fn an_acknowledgement_silences_nothing_that_comes_later(lab: La
     let lost = "insert into jobkit.lost_workers (id, name, jobs) values (7, 'web-2:7', 0)";
     for by in BACK {
         lab.run(lost).await;
-        assert!(admin.acknowledge("lost_worker", "web-2", None, "").await.unwrap());
+        assert!(admin.attention("lost_worker", "web-2").acknowledge(None, "").await.unwrap());
         assert_eq!(admin.overview().await.unwrap().attention, [], "{by}");
         step_back(&lab, by).await;
         lab.run("delete from jobkit.lost_workers").await;
         lab.run(lost).await;
         assert_eq!(admin.overview().await.unwrap().attention.len(), 1, "{by}");
-        assert!(admin.acknowledge("lost_worker", "web-2", None, "").await.unwrap());
+        assert!(admin.attention("lost_worker", "web-2").acknowledge(None, "").await.unwrap());
         assert_eq!(admin.overview().await.unwrap().attention, [], "{by}");
         lab.run("delete from jobkit.lost_workers").await;
     }

@@ -72,7 +72,7 @@ async fn seen(lab: &Lab, job: JobId, transition: &str) {
     let stuck = stuck.unwrap();
     assert_eq!((stuck.job, &*stuck.transition), (job, transition));
     assert!(stuck.error.contains("could not read block 7"), "{stuck:?}");
-    let sentence = admin.explain(job).await.unwrap().unwrap().sentence;
+    let sentence = admin.job(job).explain().await.unwrap().unwrap().sentence;
     assert!(sentence.starts_with("Stuck since") && sentence.contains(transition), "{sentence}");
     let findings = admin.doctor().await.unwrap().findings;
     let found = |finding: &Finding| finding.found.contains(&format!("job {job}: Stuck"));
@@ -262,7 +262,7 @@ async fn jobs_run_beside_one_whose_claim_is_refused() {
         attention.iter().any(|a| matches!(a, Attention::StuckJob(s) if s.job == JobId(1001))),
         "{attention:?}"
     );
-    let sentence = admin.explain(JobId(1001)).await.unwrap().unwrap().sentence;
+    let sentence = admin.job(JobId(1001)).explain().await.unwrap().unwrap().sentence;
     assert!(sentence.starts_with("Stuck since"), "{sentence}");
     // Ids that no enqueue gives, and priorities beyond all lanes: whatever becomes of these.
     for (id, priority) in
@@ -299,7 +299,7 @@ async fn operations_go_on_beside_a_job_that_cannot_be_changed() {
             begun.id
         );
         lab.until(&ended).await;
-        let results = admin.operation_results(begun.id).await.unwrap();
+        let results = admin.operation(begun.id).results().await.unwrap();
         assert_eq!(results[0].subject, bad);
         assert!(results[0].outcome.contains("could not read block 7"), "{results:?}");
         assert_eq!(lab.value::<i64>("select id from jobkit.jobs").await, bad);

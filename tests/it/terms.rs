@@ -72,7 +72,7 @@ async fn apart(admin: &Admin, late: JobId, pointless: JobId) {
     }
     let discarded = admin.count_jobs(&"state:discarded".parse().unwrap()).await.unwrap();
     assert_eq!(discarded, Count::Exactly(2));
-    assert_eq!(admin.job(late).await.unwrap().unwrap().summary.ended, Some(Ended::Expired));
+    assert_eq!(admin.job(late).get().await.unwrap().unwrap().summary.ended, Some(Ended::Expired));
 }
 
 #[tokio::test]
@@ -83,10 +83,10 @@ async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     let own = SUCCEEDS.options().expires(SECOND * 7200).metadata(json!({ "who": "ada" }));
     let own = own.enqueue(lab.pool()).await.unwrap();
     let pointless = SUCCEEDS.enqueue(lab.pool()).await.unwrap();
-    Admin::new(lab.pool()).discard(pointless, "sent by hand").await.unwrap();
+    Admin::new(lab.pool()).job(pointless).discard("sent by hand").await.unwrap();
     age(&lab, "90 minutes").await;
     let admin = Admin::new(lab.pool());
-    let why = admin.explain(late).await.unwrap().unwrap().reasons;
+    let why = admin.job(late).explain().await.unwrap().unwrap().reasons;
     assert!(why.iter().any(|why| matches!(why, Reason::Expires { .. })), "{why:?}");
 
     let worker = start(&lab).await;
@@ -125,7 +125,7 @@ async fn one_that_has_begun_does_not_expire() {
     let worker = start(&lab).await;
     lab.until(&format!("(select count(*) from jobkit.attempts) > {attempts}")).await;
     worker.stop().await;
-    let why = Admin::new(lab.pool()).explain(job).await.unwrap().unwrap().reasons;
+    let why = Admin::new(lab.pool()).job(job).explain().await.unwrap().unwrap().reasons;
     assert!(why.iter().any(|why| matches!(why, Reason::RetriedUntil { .. })), "{why:?}");
 }
 

@@ -242,9 +242,9 @@ async fn a_replay_hits_only_the_subscriber_that_failed() {
     let [dead] = &dead[..] else { panic!("{dead:?}") };
     assert_eq!(dead.kind, "topic_stock");
     // It outlives the subscription.
-    assert!(admin.unsubscribe("order.paid", "topic_stock").await.unwrap());
+    assert!(admin.topic("order.paid").unsubscribe("topic_stock").await.unwrap());
     ARRIVED.store(1, Ordering::SeqCst);
-    let job = admin.replay(dead.id).await.unwrap();
+    let job = admin.dead_letter(dead.id).replay().await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 2").await;
     worker.stop().await;
     let ended = "select kind, job_id, terms ->> 'topic' from jobkit.finished
@@ -267,9 +267,9 @@ async fn who_unsubscribes_gets_nothing_until_it_is_announced_again() {
     let kinds: Vec<_> = topic.subscribers.iter().map(|s| (&*s.kind, s.workers)).collect();
     assert_eq!((&*topic.topic, kinds), ("order.paid", vec![(BOTH[0], 0), (BOTH[1], 0)]));
 
-    assert!(admin.unsubscribe("order.paid", "topic_stock").await.unwrap());
+    assert!(admin.topic("order.paid").unsubscribe("topic_stock").await.unwrap());
     for (topic, kind) in [("order.paid", "topic_stock"), ("x", "topic_receipt")] {
-        assert!(!admin.unsubscribe(topic, kind).await.unwrap(), "{topic} {kind}");
+        assert!(!admin.topic(topic).unsubscribe(kind).await.unwrap(), "{topic} {kind}");
     }
     let ids = paid(1).publish(lab.pool()).await.unwrap();
     assert_eq!((ids.len(), stored(&lab).await), (1, vec!["topic_receipt mail -1 3".to_owned()]));
@@ -310,7 +310,7 @@ async fn what_a_topic_redacts_is_redacted_in_each_job() {
     assert_eq!(TopicStock::POLICY.redact, ["card"]);
     let admin = Admin::new(lab.pool());
     for job in paid(1).publish(lab.pool()).await.unwrap() {
-        let payload = admin.job(job).await.unwrap().unwrap().args;
+        let payload = admin.job(job).get().await.unwrap().unwrap().args;
         assert!(!payload.redacted().to_string().contains("4242"), "{payload:?}");
     }
 }

@@ -211,12 +211,12 @@ async fn a_payload_that_is_no_jsonb_is_in_nobodys_way() {
     lists_pass_over_it(&admin).await;
     // Its own page says what it is.
     for id in 1..=4 {
-        let job = admin.job(JobId(id)).await.unwrap().unwrap();
+        let job = admin.job(JobId(id)).get().await.unwrap().unwrap();
         assert!(!job.args.is_readable(), "{id}");
         assert!(job.args.reveal().starts_with("\"unreadable: "), "{}", job.args.reveal());
-        assert!(admin.explain(JobId(id)).await.unwrap().is_some());
+        assert!(admin.job(JobId(id)).explain().await.unwrap().is_some());
     }
-    assert!(admin.job(JobId(5)).await.unwrap().unwrap().args.is_readable());
+    assert!(admin.job(JobId(5)).get().await.unwrap().unwrap().args.is_readable());
     // So does the dead letter that it becomes, beside those of others.
     lab.run(
         "delete from jobkit.scheduled where job_id < 7;
@@ -228,7 +228,7 @@ async fn a_payload_that_is_no_jsonb_is_in_nobodys_way() {
     let letters = admin.whole_dead_letters(&ids).await.unwrap();
     assert_eq!(letters.len(), 6);
     assert_eq!(letters.iter().filter(|letter| !letter.args.is_readable()).count(), 4);
-    let job = admin.job(JobId(1)).await.unwrap().unwrap();
+    let job = admin.job(JobId(1)).get().await.unwrap().unwrap();
     assert!(!job.args.is_readable());
     // An operation by such a search does the others.
     let query: JobQuery = "state:scheduled args.b:1".parse().unwrap();

@@ -175,7 +175,7 @@ async fn a_version_that_a_binary_does_not_know_is_left_alone() {
     assert_eq!(lab.count("jobkit.ready where kind = 'v_renamed@2'").await, 1);
 
     let admin = Admin::new(lab.pool());
-    let explained = admin.explain(job).await.unwrap().unwrap();
+    let explained = admin.job(job).explain().await.unwrap().unwrap();
     let sentence = "No live worker of its queue default knows version 2 of the kind v_renamed";
     assert_eq!(explained.sentence, sentence);
     let attention = admin.overview().await.unwrap().attention;
@@ -186,7 +186,7 @@ async fn a_version_that_a_binary_does_not_know_is_left_alone() {
         assert!(found.contains(&told), "{found:?}");
     }
     // Everywhere else the kind has its name.
-    assert_eq!(admin.job(job).await.unwrap().unwrap().version, 2);
+    assert_eq!(admin.job(job).get().await.unwrap().unwrap().version, 2);
     let query: JobQuery = "kind:v_renamed state:ready".parse().unwrap();
     assert_eq!(admin.jobs(&query, None, 10).await.unwrap().jobs.len(), 1);
     let queues = admin.queues().await.unwrap();
@@ -211,7 +211,7 @@ async fn a_first_version_that_nobody_reads_any_more_is_told_of() {
         p_run_at => now() + interval '1 hour')";
     let job: i64 = lab.value(sql).await;
     let admin = Admin::new(lab.pool());
-    let explained = admin.explain(jobkit::JobId(job)).await.unwrap().unwrap();
+    let explained = admin.job(jobkit::JobId(job)).explain().await.unwrap().unwrap();
     let reasons: Vec<_> = explained.reasons.iter().map(ToString::to_string).collect();
     let told = "No live worker of its queue default knows version 1 of the kind v_renamed";
     assert!(reasons.iter().any(|reason| reason == told), "{reasons:?}");
@@ -253,15 +253,15 @@ async fn a_dead_letter_and_its_replay_keep_the_version() {
     let admin = Admin::new(lab.pool());
     let page = admin.dead_letters(&DeadLetterFilter::all(), None, 100).await.unwrap();
     for entry in page.entries {
-        let letter = admin.dead_letter(entry.id).await.unwrap().unwrap();
+        let letter = admin.dead_letter(entry.id).get().await.unwrap().unwrap();
         let args = match letter.version {
             1 => serde_json::json!({"order": 5}),
             _ => serde_json::json!({"order_id": 5}),
         };
         // Of the other version it does not decode.
         let wrong = serde_json::json!({"ordre": 5});
-        admin.replay(entry.id).args(wrong).await.unwrap_err();
-        admin.replay(entry.id).args(args).await.unwrap();
+        admin.dead_letter(entry.id).replay().args(wrong).await.unwrap_err();
+        admin.dead_letter(entry.id).replay().args(args).await.unwrap();
     }
     lab.until("count(*) = 2 from jobkit.finished where outcome = 'finish'").await;
     assert_eq!(lab.count("jobkit.finished where version = 2").await, 1);

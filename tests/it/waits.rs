@@ -147,7 +147,7 @@ async fn who_is_told_to_wait_for_a_day_is_charged() {
     let job = Noop.options().max_attempts(3).enqueue(lab.pool()).await.unwrap();
     assert_eq!(settle(&lab, job, "12 h").await, "as asked");
     assert_eq!(told(&lab, job).await, "0 1 t");
-    let why = Admin::new(lab.pool()).explain(job).await.unwrap().unwrap().reasons;
+    let why = Admin::new(lab.pool()).job(job).explain().await.unwrap().unwrap().reasons;
     assert!(why.iter().any(|why| matches!(why, Reason::ToldToWait { .. })), "{why:?}");
     let older = "update jobkit.jobs set waits_since = waits_since - interval '13 h'";
     lab.run(older).await;
@@ -174,7 +174,7 @@ async fn a_time_for_retries_bounds_waits() {
     assert_eq!(settle(&lab, job, "24 h").await, "as asked");
     lab.run("update jobkit.jobs set waits_since = waits_since - interval '47 h'").await;
     assert_eq!(settle(&lab, job, "24 h").await, "as asked");
-    let why = Admin::new(lab.pool()).explain(job).await.unwrap().unwrap().reasons;
+    let why = Admin::new(lab.pool()).job(job).explain().await.unwrap().unwrap().reasons;
     assert!(why.iter().any(|why| matches!(why, Reason::RetriedUntil { .. })), "{why:?}");
     lab.run("update jobkit.jobs set waits_since = waits_since - interval '2 h'").await;
     assert_eq!(settle(&lab, job, "24 h").await, "bury");

@@ -67,7 +67,7 @@ struct Leaves;
 
 impl Job<sqlx::PgPool> for Leaves {
     async fn run(self, cx: JobContext<sqlx::PgPool>) -> jobkit::Result {
-        Admin::new(cx.state()).cancel(cx.id()).await?;
+        Admin::new(cx.state()).job(cx.id()).cancel().await?;
         Err(format!("{:?}", cx.cancelled().await).into())
     }
 }

@@ -55,7 +55,7 @@ async fn a_retry_has_the_same_id_and_body_and_a_signature_of_its_own() {
     let scene = Scene::new(|_, nth| says(if nth == 1 { 500 } else { 200 })).await;
     let job = scene.paid(7, 0).await;
     scene.lab.until("exists (select from jobkit.scheduled)").await;
-    scene.admin().reschedule(job, None).await.unwrap();
+    scene.admin().job(job).reschedule(None).await.unwrap();
     scene.delivered(1).await;
     let [first, second] = &scene.receiver.at("/0")[..] else { panic!("two attempts") };
     assert!(first.id.starts_with("msg_") && first.id == second.id);
@@ -137,7 +137,7 @@ async fn each_refused_event_is_a_dead_letter_and_its_replay_keeps_the_id() {
     }
     for id in ["min", "max"] {
         let id = scene.lab.value(&format!("select {id}(id) from jobkit.dead_letters")).await;
-        scene.admin().replay(DeadLetterId(id)).await.unwrap();
+        scene.admin().dead_letter(DeadLetterId(id)).replay().await.unwrap();
     }
     scene.delivered(2).await;
     let ids = |seen: &[crate::receiver::Seen]| {

@@ -91,7 +91,7 @@ fn ended(cancelled: Cancelled) -> Answer {
 }
 
 pub(crate) async fn cancel(context: &Context) -> Answer {
-    ended(context.admin().cancel(JobId(context.request.id()?)).await?)
+    ended(context.admin().job(JobId(context.request.id()?)).cancel().await?)
 }
 
 #[derive(Deserialize)]
@@ -103,7 +103,7 @@ struct Reason {
 
 pub(crate) async fn discard(context: &Context) -> Answer {
     let Reason { reason } = body(context)?;
-    ended(context.admin().discard(JobId(context.request.id()?), &reason).await?)
+    ended(context.admin().job(JobId(context.request.id()?)).discard(&reason).await?)
 }
 
 #[derive(Deserialize)]
@@ -114,7 +114,7 @@ struct NewTime {
 
 pub(crate) async fn reschedule(context: &Context) -> Answer {
     let at = body::<NewTime>(context)?.at.as_deref().map(time).transpose()?;
-    match context.admin().reschedule(JobId(context.request.id()?), at).await? {
+    match context.admin().job(JobId(context.request.id()?)).reschedule(at).await? {
         Rescheduled::Moved => Ok(done()),
         Rescheduled::NotFound => Err(Failure::NotFound),
         Rescheduled::Running => Err(Failure::Conflict("The job is running.".into())),
@@ -123,7 +123,7 @@ pub(crate) async fn reschedule(context: &Context) -> Answer {
 }
 
 pub(crate) async fn replay(context: &Context) -> Answer {
-    let job = context.admin().replay(DeadLetterId(context.request.id()?)).await?;
+    let job = context.admin().dead_letter(DeadLetterId(context.request.id()?)).replay().await?;
     Ok(answer(json!({"job": job.to_string()})))
 }
 
@@ -137,7 +137,7 @@ struct Edited {
 pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
     let Edited { args, queue } = body(context)?;
     let admin = context.admin();
-    let mut replay = admin.replay(DeadLetterId(context.request.id()?)).args(args);
+    let mut replay = admin.dead_letter(DeadLetterId(context.request.id()?)).replay().args(args);
     if let Some(queue) = queue {
         replay = replay.queue(queue);
     }
@@ -145,7 +145,7 @@ pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
 }
 
 pub(crate) async fn discard_dead_letter(context: &Context) -> Answer {
-    match context.admin().discard_dead_letter(DeadLetterId(context.request.id()?)).await? {
+    match context.admin().dead_letter(DeadLetterId(context.request.id()?)).discard().await? {
         DeadLetterDiscarded::Now => Ok(done()),
         DeadLetterDiscarded::NotFound => Err(Failure::NotFound),
         _ => Err(Failure::Conflict("A job is replaying it: cancel that job first.".into())),
@@ -161,7 +161,7 @@ struct Note {
 
 pub(crate) async fn note_cause(context: &Context) -> Answer {
     let Note { fingerprint, note } = body(context)?;
-    context.admin().note_cause(&fingerprint, &note).await?;
+    context.admin().cause(&fingerprint).note(&note).await?;
     Ok(done())
 }
 
@@ -176,9 +176,10 @@ struct Mute {
 pub(crate) async fn mute_cause(context: &Context) -> Answer {
     let Mute { fingerprint, seconds } = body(context)?;
     let admin = context.admin();
+    let cause = admin.cause(&fingerprint);
     let until = match seconds.map(Duration::from_secs) {
-        Some(time) => Some(admin.mute_cause(&fingerprint, time).await?),
-        None => admin.unmute_cause(&fingerprint).await.map(|()| None)?,
+        Some(time) => Some(cause.mute(time).await?),
+        None => cause.unmute().await.map(|()| None)?,
     };
     Ok(answer(json!({"muted_until": until.as_ref().map(iso)})))
 }

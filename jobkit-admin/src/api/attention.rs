@@ -23,7 +23,7 @@ struct Item {
 pub(crate) async fn acknowledge(context: &Context) -> Answer {
     let Item { what, subject, seen, reason } = body(context)?;
     let seen = seen.as_deref().map(time).transpose()?;
-    match context.admin().acknowledge(&what, &subject, seen, &reason).await? {
+    match context.admin().attention(&what, &subject).acknowledge(seen, &reason).await? {
         true => Ok(done()),
         false => Err(Failure::Invalid(format!("Unknown attention item “{what}”."))),
     }
@@ -31,6 +31,6 @@ pub(crate) async fn acknowledge(context: &Context) -> Answer {
 
 pub(crate) async fn unacknowledge(context: &Context) -> Answer {
     let Item { what, subject, .. } = body(context)?;
-    let changed = context.admin().unacknowledge(&what, &subject).await?;
+    let changed = context.admin().attention(&what, &subject).unacknowledge().await?;
     Ok(answer(json!({"changed": changed})))
 }

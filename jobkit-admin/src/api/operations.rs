@@ -29,7 +29,7 @@ pub(crate) async fn show(context: &Context) -> Answer {
 }
 
 async fn one(context: &Context) -> Result<Operation, Failure> {
-    context.admin().operation(context.request.id()?).await?.ok_or(Failure::NotFound)
+    context.admin().operation(context.request.id()?).get().await?.ok_or(Failure::NotFound)
 }
 
 /// What an operation would act on, and the confirmation it needs if the number is not known.
@@ -61,7 +61,7 @@ pub(crate) async fn begin(context: &Context) -> Answer {
 /// The items that were skipped.
 pub(crate) async fn results(context: &Context) -> Answer {
     let operation = one(context).await?;
-    let results = context.admin().operation_results(operation.id).await?;
+    let results = context.admin().operation(operation.id).results().await?;
     let item = |result: &jobkit::admin::operations::OperationResult| -> Value {
         json!({"id": result.subject.to_string(), "outcome": result.outcome})
     };
@@ -70,7 +70,7 @@ pub(crate) async fn results(context: &Context) -> Answer {
 }
 
 pub(crate) async fn cancel(context: &Context) -> Answer {
-    if context.admin().cancel_operation(context.request.id()?).await? {
+    if context.admin().operation(context.request.id()?).cancel().await? {
         return Ok(done());
     }
     one(context).await?;

@@ -81,7 +81,8 @@ pub(crate) async fn semaphores(context: &Context) -> Answer {
 
 pub(crate) async fn job(context: &Context) -> Answer {
     let (admin, id) = (context.admin(), JobId(context.request.id()?));
-    let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
+    let job = admin.job(id);
+    let (job, explanation) = tokio::try_join!(job.get(), job.explain())?;
     let job = job.ok_or(Failure::NotFound)?;
     Ok(answer(values::job(&job, explanation.as_ref(), context.redaction())))
 }
@@ -122,7 +123,7 @@ pub(crate) async fn dead_letter_groups(context: &Context) -> Answer {
 
 pub(crate) async fn dead_letter(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
-    let letter = context.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
+    let letter = context.admin().dead_letter(id).get().await?.ok_or(Failure::NotFound)?;
     Ok(answer(values::dead_letter(&letter, context.redaction())))
 }
 

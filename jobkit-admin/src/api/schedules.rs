@@ -47,7 +47,7 @@ fn named(context: &Context) -> Result<&str, Failure> {
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let name = named(context)?;
-    let found = context.admin().schedule(name).await?.ok_or(Failure::NotFound)?;
+    let found = context.admin().schedule(name).get().await?.ok_or(Failure::NotFound)?;
     Ok(answer(recurring::schedule_detail(&found, context.redaction())))
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn runs(context: &Context) -> Answer {
     let name = named(context)?;
     let limit = context.request.clamped("limit", 1, 500, 100);
     let before = context.request.query("before").map(crate::request::time::time).transpose()?;
-    let found = context.admin().schedule_runs(name, before, limit).await?;
+    let found = context.admin().schedule(name).runs(before, limit).await?;
     let items: Vec<_> = found.iter().map(recurring::schedule_run).collect();
     Ok(answer(json!({"items": items})))
 }
@@ -142,7 +142,7 @@ pub(crate) async fn create(context: &Context) -> Answer {
     if let Some(version) = new.version {
         job = job.version(version);
     }
-    match context.admin().create_schedule(&new.name, schedule, job).await? {
+    match context.admin().schedule(&new.name).create(schedule, job).await? {
         true => Ok((StatusCode::CREATED, answer(json!({"name": new.name}))).into_response()),
         false => Err(Failure::Conflict("A schedule of this name already exists.".into())),
     }
@@ -185,7 +185,7 @@ pub(crate) async fn edit(context: &Context) -> Answer {
     if let Some(seconds) = changed.jitter {
         edit = edit.jitter(duration(seconds)?);
     }
-    found(context.admin().edit_schedule(&changed.name, edit).await?)
+    found(context.admin().schedule(&changed.name).edit(edit).await?)
 }
 
 fn found(found: bool) -> Answer {
@@ -202,21 +202,21 @@ struct Named {
 
 pub(crate) async fn pause(context: &Context) -> Answer {
     let Named { name, reason } = body(context)?;
-    found(context.admin().pause_schedule(&name, "", &reason).await?.is_some())
+    found(context.admin().schedule(&name).pause("", &reason).await?.is_some())
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {
     let Named { name, .. } = body(context)?;
-    found(context.admin().resume_schedule(&name).await?.is_some())
+    found(context.admin().schedule(&name).resume().await?.is_some())
 }
 
 pub(crate) async fn run(context: &Context) -> Answer {
     let Named { name, .. } = body(context)?;
-    let job = context.admin().run_schedule(&name).await?.ok_or(Failure::NotFound)?;
+    let job = context.admin().schedule(&name).run().await?.ok_or(Failure::NotFound)?;
     Ok(answer(json!({"job": job.to_string()})))
 }
 
 pub(crate) async fn delete(context: &Context) -> Answer {
     let Named { name, .. } = body(context)?;
-    found(context.admin().delete_schedule(&name).await?)
+    found(context.admin().schedule(&name).delete().await?)
 }

@@ -31,7 +31,7 @@ fn nothing() -> Value {
 
 pub(crate) async fn publish(context: &Context) -> Answer {
     let Event { topic, args, version } = body(context)?;
-    let jobs = context.admin().publish(&topic, &args, version).await?;
+    let jobs = context.admin().topic(&topic).publish(&args, version).await?;
     let status = if jobs.is_empty() { StatusCode::OK } else { StatusCode::CREATED };
     let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
     Ok((status, answer(json!({"jobs": jobs}))).into_response())
@@ -46,7 +46,7 @@ struct Subscription {
 
 pub(crate) async fn unsubscribe(context: &Context) -> Answer {
     let Subscription { topic, kind } = body(context)?;
-    match context.admin().unsubscribe(&topic, &kind).await? {
+    match context.admin().topic(&topic).unsubscribe(&kind).await? {
         true => Ok(done()),
         false => Err(Failure::NotFound),
     }

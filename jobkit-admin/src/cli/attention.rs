@@ -69,7 +69,7 @@ impl Attention {
                 Ok(Answer::new(json, text))
             }
             Act::Acknowledge { which: Which { what, subject }, reason, seen } => {
-                if !desk.admin.acknowledge(&what, &subject, seen, &reason).await? {
+                if !desk.admin.attention(&what, &subject).acknowledge(seen, &reason).await? {
                     return Err(Failure::none("such name"));
                 }
                 let of = if subject.is_empty() { "" } else { " of " };
@@ -78,7 +78,7 @@ impl Attention {
                 Ok(Answer::done(json!({"what": what, "subject": subject}), &sentence))
             }
             Act::Unacknowledge { which: Which { what, subject } } => {
-                let changed = desk.admin.unacknowledge(&what, &subject).await?;
+                let changed = desk.admin.attention(&what, &subject).unacknowledge().await?;
                 let sentence = match changed {
                     true => "It needs attention again.",
                     false => "It was not acknowledged.",

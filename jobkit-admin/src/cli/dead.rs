@@ -147,19 +147,19 @@ impl Dead {
 }
 
 async fn note(desk: &Desk, fingerprint: &str, note: &str) -> Answered {
-    desk.admin.note_cause(fingerprint, note).await?;
+    desk.admin.cause(fingerprint).note(note).await?;
     let json = json!({"fingerprint": fingerprint, "note": note});
     Ok(Answer::done(json, &format!("The note about the cause {fingerprint} is saved.")))
 }
 
 async fn mute(desk: &Desk, fingerprint: &str, time: Duration) -> Answered {
-    let until = desk.admin.mute_cause(fingerprint, time).await?;
+    let until = desk.admin.cause(fingerprint).mute(time).await?;
     let json = json!({"fingerprint": fingerprint, "muted_until": iso(&until)});
     Ok(Answer::done(json, &format!("The cause {fingerprint} is muted until {}.", utc(&until))))
 }
 
 async fn unmute(desk: &Desk, fingerprint: &str) -> Answered {
-    desk.admin.unmute_cause(fingerprint).await?;
+    desk.admin.cause(fingerprint).unmute().await?;
     let json = json!({"fingerprint": fingerprint, "muted_until": null});
     Ok(Answer::done(json, &format!("The cause {fingerprint} is no longer muted.")))
 }
@@ -187,7 +187,7 @@ async fn would(desk: &Desk, action: &BulkAction, what: &str) -> Answered {
 
 async fn replay(desk: &Desk, id: DeadLetterId, overrides: Overrides) -> Answered {
     let Overrides { queue, at, args, attempts } = overrides;
-    let mut replay = desk.admin.replay(id);
+    let mut replay = desk.admin.dead_letter(id).replay();
     if let Some(queue) = queue {
         replay = replay.queue(queue);
     }
@@ -206,7 +206,7 @@ async fn replay(desk: &Desk, id: DeadLetterId, overrides: Overrides) -> Answered
 }
 
 async fn discard(desk: &Desk, id: DeadLetterId) -> Answered {
-    match desk.admin.discard_dead_letter(id).await? {
+    match desk.admin.dead_letter(id).discard().await? {
         DeadLetterDiscarded::Now => {
             let json = json!({"id": id.to_string(), "discarded": true});
             Ok(Answer::done(json, &format!("Dead letter {id} is removed.")))

@@ -113,7 +113,8 @@ fn row(job: &JobSummary) -> [String; 7] {
 }
 
 async fn show_one(desk: &Desk, id: JobId) -> Answered {
-    let (job, explanation) = tokio::try_join!(desk.admin.job(id), desk.admin.explain(id))?;
+    let job = desk.admin.job(id);
+    let (job, explanation) = tokio::try_join!(job.get(), job.explain())?;
     let job = job.ok_or_else(|| none(id))?;
     let explanation = explanation.as_ref();
     let why = explanation.map_or("", |explanation| &explanation.sentence);
@@ -210,23 +211,23 @@ pub(super) fn attempt(failed: &jobkit::admin::dead_letters::FailedAttempt) -> St
 }
 
 async fn explain(desk: &Desk, id: JobId) -> Answered {
-    let explanation = desk.admin.explain(id).await?.ok_or_else(|| none(id))?;
+    let explanation = desk.admin.job(id).explain().await?.ok_or_else(|| none(id))?;
     let reasons = values::reasons(&explanation);
     let json = json!({"id": id.to_string(), "why": explanation.sentence, "reasons": reasons});
     Ok(Answer::new(json, lines(&reasons.join("\n"))))
 }
 
 async fn retry(desk: &Desk, id: JobId) -> Answered {
-    let again = match desk.admin.reschedule(id, None).await? {
+    let again = match desk.admin.job(id).reschedule(None).await? {
         Rescheduled::Moved => id,
         Rescheduled::Running => return Err(Failure::refused(format!("job {id} is running"))),
         Rescheduled::CancelRequested => {
             return Err(Failure::refused(format!("job {id} is being cancelled")));
         }
         _ => {
-            let job = desk.admin.job(id).await?.ok_or_else(|| none(id))?;
+            let job = desk.admin.job(id).get().await?.ok_or_else(|| none(id))?;
             let ended = || Failure::refused(format!("job {id} has ended and has no dead letter"));
-            desk.admin.replay(job.dead_letter.ok_or_else(ended)?).await?
+            desk.admin.dead_letter(job.dead_letter.ok_or_else(ended)?).replay().await?
         }
     };
     let sentence = match again == id {
@@ -237,7 +238,7 @@ async fn retry(desk: &Desk, id: JobId) -> Answered {
 }
 
 async fn cancel(desk: &Desk, id: JobId) -> Answered {
-    let ended = match desk.admin.cancel(id).await? {
+    let ended = match desk.admin.job(id).cancel().await? {
         Cancelled::Now => true,
         Cancelled::NotFound => {
             return Err(Failure::refused(format!("there is no live job {id}")));

@@ -34,14 +34,15 @@ impl Operations {
         match self {
             Self::List { rows, after } => list(desk, after, rows.limit).await,
             Self::Show { id } => {
-                let operation = desk.admin.operation(id).await?.ok_or_else(|| none(id))?;
-                let results = desk.admin.operation_results(id).await?;
+                let this = desk.admin.operation(id);
+                let operation = this.get().await?.ok_or_else(|| none(id))?;
+                let results = this.results().await?;
                 let mut json = values::operation(&operation);
                 json["results"] = results.iter().map(result).collect();
                 Ok(Answer::new(json, whole(&operation, &results)))
             }
             Self::Cancel { id } => {
-                if !desk.admin.cancel_operation(id).await? {
+                if !desk.admin.operation(id).cancel().await? {
                     let text = format!("there is no unfinished operation {id}");
                     return Err(Failure::refused(text));
                 }
@@ -65,7 +66,7 @@ pub(super) async fn carry_out(
         begin = begin.per_second(number);
     }
     let id = begin.await?.id;
-    let mut carry_out = desk.admin.carry_out(id);
+    let mut carry_out = desk.admin.operation(id).carry_out();
     if !desk.json {
         tell(&format!("Operation {id} has started; to cancel it: jobkit operations cancel {id}"));
         carry_out =

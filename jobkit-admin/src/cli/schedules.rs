@@ -151,14 +151,14 @@ impl Schedules {
                 Ok(Answer::new(json!({"items": items}), text))
             }
             Self::Show { name } => {
-                let found = desk.admin.schedule(&name).await?;
+                let found = desk.admin.schedule(&name).get().await?;
                 let found = found.ok_or_else(|| Failure::none("such schedule"))?;
                 let text = recurring::schedule_detail(&found, Some(desk.redaction));
                 // Both forms are JSON, where an escaped character means the same.
                 Ok(Answer::new(&text, invisible::escaped_in(&text)))
             }
             Self::Runs { name, limit } => {
-                let found = desk.admin.schedule_runs(&name, None, limit).await?;
+                let found = desk.admin.schedule(&name).runs(None, limit).await?;
                 let items: Vec<_> = found.iter().map(recurring::schedule_run).collect();
                 let text = table(["instant", "job", "skipped"], found.iter().map(run).collect());
                 Ok(Answer::new(json!({"items": items}), text))
@@ -175,23 +175,23 @@ impl Schedules {
         let none = || Failure::none("such schedule");
         let (name, sentence) = match self {
             Self::Pause { name, reason } => {
-                desk.admin.pause_schedule(&name, "", &reason).await?.ok_or_else(none)?;
+                desk.admin.schedule(&name).pause("", &reason).await?.ok_or_else(none)?;
                 let sentence = format!("Schedule {name} is paused.");
                 (name, sentence)
             }
             Self::Resume { name } => {
-                desk.admin.resume_schedule(&name).await?.ok_or_else(none)?;
+                desk.admin.schedule(&name).resume().await?.ok_or_else(none)?;
                 let sentence = format!("Schedule {name} is not paused.");
                 (name, sentence)
             }
             Self::Run { name } => {
-                let job = desk.admin.run_schedule(&name).await?.ok_or_else(none)?;
+                let job = desk.admin.schedule(&name).run().await?.ok_or_else(none)?;
                 let sentence = format!("Job {job} is enqueued.");
                 let told = json!({"schedule": name, "job": job.to_string()});
                 return Ok(Answer::done(told, &sentence));
             }
             Self::Delete { name } => {
-                if !desk.admin.delete_schedule(&name).await? {
+                if !desk.admin.schedule(&name).delete().await? {
                     return Err(none());
                 }
                 let sentence = format!("Schedule {name} is deleted.");
@@ -229,7 +229,7 @@ async fn create(
         .catch_up(rules.catch_up().unwrap_or_default())
         .overlap(rules.overlap().unwrap_or_default())
         .jitter(rules.jitter().unwrap_or_default());
-    if !desk.admin.create_schedule(name, schedule, job).await? {
+    if !desk.admin.schedule(name).create(schedule, job).await? {
         return Err(Failure::refused(format!("schedule {name} already exists: edit it")));
     }
     Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is created.")))
@@ -264,7 +264,7 @@ async fn edit(
     if let Some(jitter) = rules.jitter() {
         edit = edit.jitter(jitter);
     }
-    if !desk.admin.edit_schedule(name, edit).await? {
+    if !desk.admin.schedule(name).edit(edit).await? {
         return Err(Failure::none("such schedule"));
     }
     Ok(Answer::done(json!({"schedule": name}), &format!("Schedule {name} is changed.")))

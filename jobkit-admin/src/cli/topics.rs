@@ -43,7 +43,7 @@ impl Topics {
                 Ok(Answer::new(json!({"items": items}), text))
             }
             Self::Publish { topic, args, payload_version } => {
-                let jobs = desk.admin.publish(&topic, &args, payload_version).await?;
+                let jobs = desk.admin.topic(&topic).publish(&args, payload_version).await?;
                 let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
                 let sentence = match &*jobs {
                     [] => format!("No kind subscribes to {topic}: nothing is enqueued."),
@@ -53,7 +53,7 @@ impl Topics {
                 Ok(Answer::done(json!({"jobs": jobs}), &sentence))
             }
             Self::Unsubscribe { topic, kind } => {
-                if !desk.admin.unsubscribe(&topic, &kind).await? {
+                if !desk.admin.topic(&topic).unsubscribe(&kind).await? {
                     let none = format!("the kind {kind} does not subscribe to {topic}");
                     return Err(Failure::refused(none));
                 }

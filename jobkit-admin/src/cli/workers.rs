@@ -45,8 +45,9 @@ impl Workers {
                 Ok(Answer::new(json!({"items": items}), text))
             }
             Act::Show { id } => {
-                let Some(worker) = desk.admin.worker(id).await? else {
-                    return gone(&desk.admin.gone_worker(id).await?.ok_or_else(|| none(id))?);
+                let worker = desk.admin.worker(id);
+                let Some(worker) = worker.get().await? else {
+                    return gone(&worker.gone().await?.ok_or_else(|| none(id))?);
                 };
                 let mut json = values::of_worker(&worker.summary);
                 json["jobs"] = worker.jobs.iter().map(running).collect();
@@ -84,7 +85,7 @@ fn gone(worker: &GoneWorker) -> Answered {
 }
 
 async fn stop(desk: &Desk, id: i64) -> Answered {
-    let (requested, sentence) = match desk.admin.stop_worker(id).await? {
+    let (requested, sentence) = match desk.admin.worker(id).stop().await? {
         StopRequest::Requested => (true, format!("Worker {id:x} is asked to stop.")),
         StopRequest::NotFound => return Err(none(id)),
         _ => (false, format!("Worker {id:x} is stopping already.")),

@@ -9,7 +9,7 @@ pub(crate) async fn acknowledge(context: &Context) -> Answer {
     let subject = context.request.field("subject").unwrap_or("");
     let seen = context.request.field("seen").map(time).transpose()?;
     let reason = context.request.field("reason").unwrap_or("");
-    if !context.admin().acknowledge(what, subject, seen, reason).await? {
+    if !context.admin().attention(what, subject).acknowledge(seen, reason).await? {
         return Err(Failure::Invalid(format!("Unknown attention item “{what}”.")));
     }
     context.redirect("/", "Acknowledged until it happens again.")
@@ -18,7 +18,7 @@ pub(crate) async fn acknowledge(context: &Context) -> Answer {
 pub(crate) async fn unacknowledge(context: &Context) -> Answer {
     let what = context.request.must("what")?;
     let subject = context.request.field("subject").unwrap_or("");
-    let message = match context.admin().unacknowledge(what, subject).await? {
+    let message = match context.admin().attention(what, subject).unacknowledge().await? {
         true => "It needs attention again.",
         false => "It was not acknowledged.",
     };

@@ -49,7 +49,7 @@ pub(crate) async fn show(context: &Context) -> Answer {
 pub(crate) async fn note(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
     let note = context.request.field("note").unwrap_or("");
-    context.admin().note_cause(fingerprint, note).await?;
+    context.admin().cause(fingerprint).note(note).await?;
     context.redirect("/dead", "The note is saved.")
 }
 
@@ -58,13 +58,13 @@ pub(crate) async fn mute(context: &Context) -> Answer {
     let days = context.request.must("days")?;
     let days: u32 =
         days.parse().map_err(|_| Failure::Invalid("“days” must be a number.".into()))?;
-    let until = context.admin().mute_cause(fingerprint, DAY * days).await?;
+    let until = context.admin().cause(fingerprint).mute(DAY * days).await?;
     let until = show::utc(&until);
     context.redirect("/dead", &format!("Muted until {until}: it needs no attention until then."))
 }
 
 pub(crate) async fn unmute(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
-    context.admin().unmute_cause(fingerprint).await?;
+    context.admin().cause(fingerprint).unmute().await?;
     context.redirect("/dead", "It is no longer muted.")
 }

@@ -36,7 +36,7 @@ impl Letter<'_> {
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
-    let letter = context.admin().dead_letter(id).await?.ok_or(Failure::NotFound)?;
+    let letter = context.admin().dead_letter(id).get().await?.ok_or(Failure::NotFound)?;
     let redaction = context.redaction();
     let args = payload::shown(&letter.args, redaction);
     let metadata = letter.metadata.as_ref().map(|metadata| payload::shown(metadata, redaction));
@@ -48,7 +48,7 @@ pub(crate) async fn show(context: &Context) -> Answer {
 
 pub(crate) async fn replay(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
-    let job = context.admin().replay(id).await?;
+    let job = context.admin().dead_letter(id).replay().await?;
     context.redirect(&format!("/dead/{id}"), &format!("Job {job} replays dead letter {id}."))
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
     let args: serde_json::Value = json::read(context.request.must("args")?.as_bytes())
         .map_err(|error| Failure::Invalid(format!("The payload is not JSON: {error}.")))?;
     let admin = context.admin();
-    let mut replay = admin.replay(id).args(args);
+    let mut replay = admin.dead_letter(id).replay().args(args);
     if let Some(queue) = context.request.field("queue") {
         replay = replay.queue(queue);
     }
@@ -68,7 +68,7 @@ pub(crate) async fn edit_and_replay(context: &Context) -> Answer {
 
 pub(crate) async fn discard(context: &Context) -> Answer {
     let id = DeadLetterId(context.request.id()?);
-    match context.admin().discard_dead_letter(id).await? {
+    match context.admin().dead_letter(id).discard().await? {
         DeadLetterDiscarded::Now => {
             context.redirect("/dead", &format!("Dead letter {id} is removed."))
         }

@@ -41,7 +41,8 @@ impl Job<'_> {
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let (admin, id) = (context.admin(), JobId(context.request.id()?));
-    let (job, explanation) = tokio::try_join!(admin.job(id), admin.explain(id))?;
+    let job = admin.job(id);
+    let (job, explanation) = tokio::try_join!(job.get(), job.explain())?;
     let job = job.ok_or(Failure::NotFound)?;
     let title = format!("Job {id}");
     let args = payload::shown(&job.args, context.redaction());
@@ -69,14 +70,14 @@ fn message(id: JobId, cancelled: Cancelled, done: &str) -> Result<String, Failur
 
 pub(crate) async fn cancel(context: &Context) -> Answer {
     let id = JobId(context.request.id()?);
-    let message = message(id, context.admin().cancel(id).await?, "cancelled")?;
+    let message = message(id, context.admin().job(id).cancel().await?, "cancelled")?;
     context.redirect(&page(id), &message)
 }
 
 pub(crate) async fn discard(context: &Context) -> Answer {
     let id = JobId(context.request.id()?);
     let reason = context.request.field("reason").unwrap_or("discarded from the dashboard");
-    let message = message(id, context.admin().discard(id, reason).await?, "discarded")?;
+    let message = message(id, context.admin().job(id).discard(reason).await?, "discarded")?;
     context.redirect(&page(id), &message)
 }
 
@@ -85,7 +86,7 @@ pub(crate) async fn reschedule(context: &Context) -> Answer {
     let seconds: Option<u32> = context.request.parsed("in_seconds")?;
     let at: Option<DateTime<Utc>> =
         seconds.map(|seconds| Utc::now() + chrono::Duration::seconds(seconds.into()));
-    let message = match context.admin().reschedule(id, at).await? {
+    let message = match context.admin().job(id).reschedule(at).await? {
         Rescheduled::Moved => match &at {
             Some(at) => format!("Job {id} is due at {}.", show::utc(at)),
             None => format!("Job {id} is due now."),

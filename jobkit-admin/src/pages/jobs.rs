@@ -113,7 +113,7 @@ async fn page_of(context: &Context, id: &str) -> Result<Option<String>, Failure>
     let Ok(id) = id.trim().parse::<i64>() else { return Ok(None) };
     let admin = context.admin();
     let (job, letter) =
-        tokio::try_join!(admin.job(JobId(id)), admin.dead_letter(DeadLetterId(id)))?;
+        tokio::try_join!(admin.job(JobId(id)).get(), admin.dead_letter(DeadLetterId(id)).get())?;
     Ok(match (job, letter) {
         (Some(_), _) => Some(format!("/jobs/{id}")),
         (None, Some(_)) => Some(format!("/dead/{id}")),

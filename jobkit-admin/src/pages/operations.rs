@@ -176,7 +176,8 @@ fn must_be_typed(context: &Context, shown: u32, now: u32) -> Result<(), Failure>
 
 pub(crate) async fn show(context: &Context) -> Answer {
     let (admin, id) = (context.admin(), context.request.id()?);
-    let (operation, results) = tokio::try_join!(admin.operation(id), admin.operation_results(id))?;
+    let operation = admin.operation(id);
+    let (operation, results) = tokio::try_join!(operation.get(), operation.results())?;
     let operation = operation.ok_or(Failure::NotFound)?;
     let filter = crate::format::payload::circumstances(&operation.filter);
     let title = format!("Operation {id}");
@@ -185,7 +186,7 @@ pub(crate) async fn show(context: &Context) -> Answer {
 
 pub(crate) async fn cancel(context: &Context) -> Answer {
     let id = context.request.id()?;
-    let message = match context.admin().cancel_operation(id).await? {
+    let message = match context.admin().operation(id).cancel().await? {
         true => format!("Operation {id} is cancelled; what it has done stays done."),
         false => return Err(Failure::Conflict("It has already ended.".into())),
     };

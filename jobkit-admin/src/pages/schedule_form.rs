@@ -116,7 +116,7 @@ async fn make(
     if let Some(priority) = read.priority {
         job = job.priority(priority);
     }
-    context.admin().create_schedule(name, schedule, job).await
+    context.admin().schedule(name).create(schedule, job).await
 }
 
 /// The reason for a refusal, in a sentence for the page.
@@ -128,7 +128,7 @@ fn refused(error: ScheduleError) -> Result<String, Failure> {
 }
 
 async fn found(context: &Context, name: &str) -> Result<ScheduleDetail, Failure> {
-    context.admin().schedule(name).await?.ok_or(Failure::NotFound)
+    context.admin().schedule(name).get().await?.ok_or(Failure::NotFound)
 }
 
 pub(crate) async fn change(context: &Context) -> Answer {
@@ -148,7 +148,7 @@ pub(crate) async fn edit(context: &Context) -> Answer {
     }
     if let Some(read) = read {
         let (name, edit) = (&schedule.summary.name, changed(&form, &schedule, read));
-        match context.admin().edit_schedule(name, edit).await {
+        match context.admin().schedule(name).edit(edit).await {
             Ok(true) => return context.redirect(&page(name), &format!("{name} is changed.")),
             Ok(false) => return Err(Failure::NotFound),
             Err(error) => form.blame("", refused(error)?),

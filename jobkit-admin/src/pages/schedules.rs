@@ -82,8 +82,8 @@ pub(crate) async fn show(context: &Context) -> Answer {
     let name = context.request.query("name").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Failure::Invalid("A name is required.".into()))?;
     let admin = context.admin();
-    let (schedule, runs) =
-        tokio::try_join!(admin.schedule(name), admin.schedule_runs(name, None, RUNS))?;
+    let schedule = admin.schedule(name);
+    let (schedule, runs) = tokio::try_join!(schedule.get(), schedule.runs(None, RUNS))?;
     let schedule = schedule.ok_or(Failure::NotFound)?;
     let frame = Frame::of(context, "Schedule");
     let day = day(&schedule.summary.times, frame.now);
@@ -99,25 +99,25 @@ pub(super) fn page(name: &str) -> String {
 pub(crate) async fn pause(context: &Context) -> Answer {
     let name = context.request.must("name")?;
     let reason = context.request.field("reason").unwrap_or("");
-    context.admin().pause_schedule(name, "", reason).await?.ok_or(Failure::NotFound)?;
+    context.admin().schedule(name).pause("", reason).await?.ok_or(Failure::NotFound)?;
     context.redirect(&page(name), &format!("{name} is paused: its instants are recorded."))
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {
     let name = context.request.must("name")?;
-    context.admin().resume_schedule(name).await?.ok_or(Failure::NotFound)?;
+    context.admin().schedule(name).resume().await?.ok_or(Failure::NotFound)?;
     context.redirect(&page(name), &format!("{name} is not paused."))
 }
 
 pub(crate) async fn run(context: &Context) -> Answer {
     let name = context.request.must("name")?;
-    let job = context.admin().run_schedule(name).await?.ok_or(Failure::NotFound)?;
+    let job = context.admin().schedule(name).run().await?.ok_or(Failure::NotFound)?;
     context.redirect(&page(name), &format!("Job {job} is enqueued."))
 }
 
 pub(crate) async fn delete(context: &Context) -> Answer {
     let name = context.request.must("name")?;
-    if !context.admin().delete_schedule(name).await? {
+    if !context.admin().schedule(name).delete().await? {
         return Err(Failure::NotFound);
     }
     context.redirect("/schedules", &format!("{name} is deleted."))

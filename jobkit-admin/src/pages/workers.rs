@@ -71,16 +71,16 @@ fn id(context: &Context) -> Result<i64, Failure> {
 pub(crate) async fn show(context: &Context) -> Answer {
     let id = id(context)?;
     let frame = Frame::of(context, "Worker");
-    if let Some(worker) = context.admin().worker(id).await? {
+    if let Some(worker) = context.admin().worker(id).get().await? {
         return Ok(html(&Worker { frame, worker }));
     }
-    let worker = context.admin().gone_worker(id).await?.ok_or(Failure::NotFound)?;
+    let worker = context.admin().worker(id).gone().await?.ok_or(Failure::NotFound)?;
     Ok(html(&Gone { frame, worker }))
 }
 
 pub(crate) async fn stop(context: &Context) -> Answer {
     let id = id(context)?;
-    let message = match context.admin().stop_worker(id).await? {
+    let message = match context.admin().worker(id).stop().await? {
         StopRequest::Requested => "The worker has been asked to stop.",
         StopRequest::NotFound => return Err(Failure::NotFound),
         _ => "It is already stopping.",

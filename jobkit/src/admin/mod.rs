@@ -1,7 +1,8 @@
 //! The operator's view: [`Admin`], and a module for each noun with the types of its methods.
 //!
 //! Nothing in the runtime depends on this module. Each folder has the types of its noun, the
-//! methods of [`Admin`], and their statements in `statements.rs` and `sql/`.
+//! methods of [`Admin`], what acts on one of them in `reference.rs`, and their statements in
+//! `statements.rs` and `sql/`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,26 @@ pub use self::severity::Severity;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///
+/// It lists, counts and searches. What is about one job, one schedule and so on is a method of a
+/// reference to it, which is made without asking the database:
+///
+/// | about one | what there is |
+/// |---|---|
+/// | [`job`](Self::job) | [`get`, `explain`, `await_end`](jobs::JobRef) |
+/// | | [`cancel`, `discard`, `reschedule`](jobs::JobRef) |
+/// | [`dead_letter`](Self::dead_letter) | [`get`, `discard`](dead_letters::DeadLetterRef) |
+/// | | [`replay`](dead_letters::DeadLetterRef::replay) |
+/// | [`cause`](Self::cause) of dead letters | [`note`, `mute`, `unmute`](dead_letters::CauseRef) |
+/// | [`operation`](Self::operation) | [`get`, `results`](operations::OperationRef) |
+/// | | [`carry_out`, `cancel`](operations::OperationRef) |
+/// | [`schedule`](Self::schedule) | [`get`, `runs`, `run`](schedules::ScheduleRef) |
+/// | | [`create`, `edit`, `pause`, `resume`, `delete`](schedules::ScheduleRef) |
+/// | [`worker`](Self::worker) | [`get`, `gone`, `stop`](workers::WorkerRef) |
+/// | [`topic`](Self::topic) | [`publish`, `unsubscribe`](topics::TopicRef) |
+/// | [`attention`](Self::attention) | [`acknowledge`, `unacknowledge`](overview::AttentionRef) |
+///
+/// About many, and about the whole:
+///
 /// | about | method | what it does |
 /// |---|---|---|
 /// | connecting | [`new`](Self::new) | behind a pool |
@@ -54,30 +75,17 @@ pub use self::severity::Severity;
 /// | | [`connect_lazy`](Self::connect_lazy) | at an address, connecting later |
 /// | | [`pool`](Self::pool) | the pool that it was made with |
 /// | | [`migrate`](Self::migrate) | installs or upgrades the schema |
-/// | [jobs] | [`job`](Self::job) | one job, wherever it is |
-/// | | [`jobs`](Self::jobs) | a page of a search |
+/// | [jobs] | [`jobs`](Self::jobs) | a page of a search |
 /// | | [`count_jobs`](Self::count_jobs) | how many a search finds |
 /// | | [`count_listings`](Self::count_listings) | the numbers on a row of tabs |
-/// | | [`cancel`](Self::cancel) | ends one, or asks its worker to |
-/// | | [`discard`](Self::discard) | the same, with a reason |
 /// | | [`enqueue`](Self::enqueue) | enqueues one, by the name of its kind |
-/// | | [`reschedule`](Self::reschedule) | changes when one runs |
-/// | | [`await_end`](Self::await_end) | waits until one has ended |
-/// | [explain] | [`explain`](Self::explain) | why a job does not run |
 /// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
 /// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
 /// | | [`dead_letter_groups`](Self::dead_letter_groups) | the open ones by their cause |
-/// | | [`dead_letter`](Self::dead_letter) | one, with payload and attempts |
 /// | | [`whole_dead_letters`](Self::whole_dead_letters) | several of these |
-/// | | [`replay`](Self::replay) | enqueues one again, perhaps changed |
-/// | | [`discard_dead_letter`](Self::discard_dead_letter) | removes one |
 /// | [operations] | [`preview`](Self::preview) | what a bulk operation would act on |
 /// | | [`begin_operation`](Self::begin_operation) | begins a bulk operation; workers carry it out |
-/// | | [`carry_out`](Self::carry_out) | carries it out here instead |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
-/// | | [`operation`](Self::operation) | one of them |
-/// | | [`operation_results`](Self::operation_results) | what it could not change |
-/// | | [`cancel_operation`](Self::cancel_operation) | stops one |
 /// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
 /// | | [`pause`](Self::pause) | stops all workers from claiming from one |
 /// | | [`resume`](Self::resume) | ends that |
@@ -89,14 +97,6 @@ pub use self::severity::Severity;
 /// | | [`limit_running`](Self::limit_running) | limits how many of a queue or kind run at a time |
 /// | | [`limit_rate`](Self::limit_rate) | limits how often they start |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
-/// | | [`schedule`](Self::schedule) | one of them, with its payload |
-/// | | [`schedule_runs`](Self::schedule_runs) | what became of its instants |
-/// | | [`create_schedule`](Self::create_schedule) | makes one |
-/// | | [`edit_schedule`](Self::edit_schedule) | changes one, for good |
-/// | | [`pause_schedule`](Self::pause_schedule) | stops one from firing |
-/// | | [`resume_schedule`](Self::resume_schedule) | ends that |
-/// | | [`run_schedule`](Self::run_schedule) | enqueues its job now |
-/// | | [`delete_schedule`](Self::delete_schedule) | removes one |
 /// | [semaphores] | [`groups`](Self::groups) | groups of concurrency keys |
 /// | | [`semaphores`](Self::semaphores) | a page of keys and their permits |
 /// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |
@@ -107,20 +107,13 @@ pub use self::severity::Severity;
 /// | | [`pause_key`](Self::pause_key) | pauses a key for a time |
 /// | | [`resume_key`](Self::resume_key) | ends such a pause |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
-/// | | [`worker`](Self::worker) | one of them, and what it runs |
-/// | | [`gone_worker`](Self::gone_worker) | one that has ended |
 /// | | [`worker_names`](Self::worker_names) | their names |
-/// | | [`stop_worker`](Self::stop_worker) | asks one to stop |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
 /// | [topics] | [`topics`](Self::topics) | topics, and who subscribes to them |
-/// | | [`publish`](Self::publish) | publishes to a topic, by its name |
-/// | | [`unsubscribe`](Self::unsubscribe) | ends the subscription of a kind to a topic |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the status, and what needs attention |
 /// | | [`late_after`](Self::late_after) | after how long a wait needs attention |
 /// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
-/// | | [`acknowledge`](Self::acknowledge) | silences a finding until it happens again |
-/// | | [`unacknowledge`](Self::unacknowledge) | ends that |
 /// | [doctor] | [`doctor`](Self::doctor) | problems of the database |
 /// | | [`violations`](Self::violations) | promises that do not hold |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |

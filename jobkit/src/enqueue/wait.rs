@@ -106,7 +106,7 @@ pub enum WaitError {
     #[error(transparent)]
     NotEnqueued(#[from] EnqueueError),
     /// The job has not ended by then, or the database could not be asked. The job goes on:
-    /// [`Admin::await_end`](crate::Admin::await_end) waits for it again.
+    /// [`JobRef::await_end`](crate::admin::jobs::JobRef::await_end) waits for it again.
     #[error("job {job} has not ended within {within:?}")]
     TimedOut {
         /// The job.

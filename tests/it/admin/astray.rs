@@ -143,7 +143,7 @@ async fn what_strays_is_hidden_as_a_whole_and_found_by_nothing() {
     let id = lab.value::<i64>("select jobkit.enqueue('astray', '{}')").await;
     for (args, shown) in STRAYS {
         lab.run(&format!("update jobkit.jobs set args = '{args}'")).await;
-        let job = admin.job(jobkit::JobId(id)).await.unwrap().unwrap();
+        let job = admin.job(jobkit::JobId(id)).get().await.unwrap().unwrap();
         assert_eq!(job.args.redacted(), shown);
         assert!(job.args.is_redacted() && !format!("{job:?}").contains("4711"), "{args}");
         for (words, reveal, found) in [
@@ -171,6 +171,6 @@ async fn no_error_shows_what_strayed() {
     worker.stop().await;
     let error: String = lab.value("select error || errors from jobkit.dead_letters").await;
     assert!(error.contains("••• None [] •••") && !error.contains("4711"), "{error}");
-    let job = admin.job(jobkit::JobId(id)).await.unwrap().unwrap();
+    let job = admin.job(jobkit::JobId(id)).get().await.unwrap().unwrap();
     assert!(!format!("{job:?}").contains("4711"));
 }

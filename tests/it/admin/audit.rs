@@ -75,13 +75,13 @@ async fn a_limit_is_noted_with_the_one_before() {
 async fn the_end_of_a_job_and_another_time_for_it_are_noted() {
     let desk = Desk::new().await;
     let job = desk.pay("a").await;
-    desk.ada().cancel(job).await.unwrap();
+    desk.ada().job(job).cancel().await.unwrap();
     desk.is_noted("cancel", "job", Some(job.0), None).await;
-    assert_eq!(desk.ada().cancel(job).await.unwrap(), Cancelled::NotFound);
+    assert_eq!(desk.ada().job(job).cancel().await.unwrap(), Cancelled::NotFound);
     assert_eq!(desk.audit().await, []);
 
     let job = desk.pay("a").await;
-    desk.ada().discard(job, "a mistake").await.unwrap();
+    desk.ada().job(job).discard("a mistake").await.unwrap();
     let entry = desk.entry().await;
     assert_eq!(
         (&*entry.0, entry.2, entry.4),
@@ -95,10 +95,10 @@ async fn the_end_of_a_job_and_another_time_for_it_are_noted() {
     );
 
     let job = desk.pay_later("a").await;
-    desk.ada().reschedule(job, None).await.unwrap();
+    desk.ada().job(job).reschedule(None).await.unwrap();
     desk.is_noted("reschedule", "job", Some(job.0), None).await;
     assert_eq!(desk.claim().await.1, [job]);
-    assert_eq!(desk.ada().reschedule(job, None).await.unwrap(), Rescheduled::Running);
+    assert_eq!(desk.ada().job(job).reschedule(None).await.unwrap(), Rescheduled::Running);
     assert_eq!(desk.audit().await, []);
 }
 
@@ -111,9 +111,9 @@ async fn nothing_is_done_that_cannot_be_noted() {
     desk.ada().pause("slow", "", "").await.unwrap_err();
     desk.ada().limit_group("pay", Some(9)).await.unwrap_err();
     desk.ada().limit_key("pay", "a", Some(9)).await.unwrap_err();
-    desk.ada().cancel(job).await.unwrap_err();
-    desk.ada().reschedule(later, None).await.unwrap_err();
-    desk.ada().stop_worker(WORKER).await.unwrap_err();
+    desk.ada().job(job).cancel().await.unwrap_err();
+    desk.ada().job(later).reschedule(None).await.unwrap_err();
+    desk.ada().worker(WORKER).stop().await.unwrap_err();
     assert!(desk.admin.paused().await.unwrap().is_empty());
     assert_eq!(desk.admin.groups().await.unwrap()[0].override_limit, None);
     assert_eq!(desk.lab.count("jobkit.semaphores").await, 0);
@@ -207,10 +207,10 @@ async fn the_audit_is_kept_as_long_as_workers_say() {
 #[tokio::test]
 async fn a_worker_is_asked_to_stop_once() {
     let desk = Desk::new().await;
-    assert_eq!(desk.ada().stop_worker(WORKER).await.unwrap(), StopRequest::Requested);
+    assert_eq!(desk.ada().worker(WORKER).stop().await.unwrap(), StopRequest::Requested);
     desk.is_noted("stop", "worker", Some(WORKER), Some("w")).await;
-    assert_eq!(desk.ada().stop_worker(WORKER).await.unwrap(), StopRequest::Already);
-    assert_eq!(desk.ada().stop_worker(1).await.unwrap(), StopRequest::NotFound);
+    assert_eq!(desk.ada().worker(WORKER).stop().await.unwrap(), StopRequest::Already);
+    assert_eq!(desk.ada().worker(1).stop().await.unwrap(), StopRequest::NotFound);
     assert_eq!(desk.audit().await, []);
     assert!(desk.admin.workers().await.unwrap()[0].stop_requested_at.is_some());
 }
@@ -224,7 +224,7 @@ async fn a_worker_that_is_asked_to_stop_claims_no_more_and_gives_back_what_runs_
     let worker = worker.heartbeat(Duration::from_millis(100)).start().await.unwrap();
     let job = Act::then(Then::WaitForCancel).enqueue(desk.lab.pool()).await.unwrap();
     wait(Duration::from_secs(30), "it runs", async || worker.running() == 1).await;
-    assert_eq!(desk.ada().stop_worker(worker.id()).await.unwrap(), StopRequest::Requested);
+    assert_eq!(desk.ada().worker(worker.id()).stop().await.unwrap(), StopRequest::Requested);
     worker.stopping().await;
     let late = Noop.enqueue(desk.lab.pool()).await.unwrap();
     wait(Duration::from_secs(30), "it was given back", async || {
@@ -233,7 +233,8 @@ async fn a_worker_that_is_asked_to_stop_claims_no_more_and_gives_back_what_runs_
     .await;
     assert_eq!(desk.job(job).await.attempt, 0);
     assert_eq!(desk.state(late).await, State::Ready);
-    let summary = desk.admin.worker(worker.id()).await.unwrap().expect("it is still there").summary;
+    let summary =
+        desk.admin.worker(worker.id()).get().await.unwrap().expect("it is still there").summary;
     assert!(summary.stopping && !summary.late && summary.running == 0);
     worker.stop().await;
     desk.lab.check_invariants().await;

@@ -113,12 +113,12 @@ async fn a_server_that_went_away_meanwhile_fails_no_call() {
     let desk = Desk::without_worker().await;
     let (list, job) = (JobQuery::default(), JobId(1));
     desk.admin.jobs(&list, None, 10).await.unwrap();
-    desk.admin.cancel(job).await.unwrap();
+    desk.admin.job(job).cancel().await.unwrap();
     let before = sessions(&desk.lab).await;
     assert_eq!(before.len(), 1, "how one is planned is said with each call");
     desk.hang_up().await;
     desk.admin.jobs(&list, None, 10).await.unwrap();
-    desk.admin.cancel(job).await.unwrap();
+    desk.admin.job(job).cancel().await.unwrap();
     assert!(sessions(&desk.lab).await.iter().all(|session| !before.contains(session)));
 }
 
@@ -185,11 +185,11 @@ async fn where_nothing_can_be_written_there_is_something_to_see() {
     desk.lab.run(&format!("{reads} = on")).await;
     desk.admin.overview().await.unwrap();
     desk.admin.doctor().await.unwrap();
-    desk.admin.explain(job).await.unwrap().unwrap();
+    desk.admin.job(job).explain().await.unwrap().unwrap();
     assert_eq!(desk.admin.jobs(&JobQuery::default(), None, 10).await.unwrap().jobs.len(), 1);
     let all = BulkAction::Cancel(JobQuery::default());
     for refused in [
-        desk.admin.cancel(job).await.map(drop),
+        desk.admin.job(job).cancel().await.map(drop),
         desk.admin.begin_operation(&all, "", "once").await.map(drop),
         desk.admin.pause("default", "ada", "").await.map(drop),
         desk.admin.limit_group("pay", Some(2)).await.map(drop),

@@ -50,7 +50,7 @@ impl Desk {
     }
 
     pub(super) async fn dead_letter(&self, id: DeadLetterId) -> DeadLetter {
-        self.admin.dead_letter(id).await.unwrap().expect("it is there")
+        self.admin.dead_letter(id).get().await.unwrap().expect("it is there")
     }
 
     pub(super) async fn audit(&self) -> Vec<AuditEntry> {
@@ -105,7 +105,7 @@ async fn a_buried_job_is_shown_with_all_that_is_known_of_it() {
     assert_eq!((attempt.job, attempt.attempt, &*attempt.outcome), (job, 1, "bury"));
     assert_eq!((&*attempt.error, attempt.worker), ("why", Some(WORKER)));
     assert!((began..=entry.failed_at).contains(&attempt.ended_at), "{attempt:?}");
-    assert_eq!(desk.admin.dead_letter(DeadLetterId(0)).await.unwrap(), None);
+    assert_eq!(desk.admin.dead_letter(DeadLetterId(0)).get().await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -262,8 +262,8 @@ async fn a_cause_can_be_noted_and_muted() {
         assert_eq!(told, Vec::from_iter((number > 0).then_some(dead)));
     };
     lately(2).await;
-    desk.admin.note_cause("f1", " the partner is down ").await.unwrap();
-    let until = desk.admin.mute_cause("f1", Duration::from_secs(3600)).await.unwrap();
+    desk.admin.cause("f1").note(" the partner is down ").await.unwrap();
+    let until = desk.admin.cause("f1").mute(Duration::from_secs(3600)).await.unwrap();
     lately(1).await;
     let groups = desk.admin.dead_letter_groups(100).await.unwrap();
     let muted = groups.iter().find(|group| group.fingerprint == "f1").unwrap();
@@ -273,11 +273,11 @@ async fn a_cause_can_be_noted_and_muted() {
 
     desk.lab.run("update jobkit.causes set muted_until = now() - interval '1 s'").await;
     lately(2).await;
-    desk.admin.mute_cause("f2", Duration::from_secs(60)).await.unwrap();
-    desk.admin.unmute_cause("f2").await.unwrap();
+    desk.admin.cause("f2").mute(Duration::from_secs(60)).await.unwrap();
+    desk.admin.cause("f2").unmute().await.unwrap();
     lately(2).await;
-    desk.admin.note_cause("f1", "").await.unwrap();
-    desk.admin.unmute_cause("f1").await.unwrap();
+    desk.admin.cause("f1").note("").await.unwrap();
+    desk.admin.cause("f1").unmute().await.unwrap();
     assert_eq!(desk.lab.count("jobkit.causes").await, 0, "nothing is said of them");
     let acts = "select array_agg(action || ' ' || subject_name order by id) from jobkit.audit
         where subject = 'cause'";
@@ -285,9 +285,9 @@ async fn a_cause_can_be_noted_and_muted() {
         ["note f1", "mute f1", "mute f2", "unmute f2", "note f1", "unmute f1"].map(String::from);
     assert_eq!(desk.lab.value::<Vec<String>>(acts).await, expected);
     for refused in [
-        desk.admin.note_cause("", "a").await.unwrap_err(),
-        desk.admin.note_cause("f1", &"a".repeat(4097)).await.unwrap_err(),
-        desk.admin.mute_cause("f1", Duration::ZERO).await.unwrap_err(),
+        desk.admin.cause("").note("a").await.unwrap_err(),
+        desk.admin.cause("f1").note(&"a".repeat(4097)).await.unwrap_err(),
+        desk.admin.cause("f1").mute(Duration::ZERO).await.unwrap_err(),
     ] {
         assert!(
             matches!(
@@ -341,14 +341,14 @@ async fn groups_are_counted_in_the_index_alone() {
 async fn one_is_discarded_unless_it_is_replayed() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;
-    let job = desk.admin.replay(id).await.unwrap();
-    let discard = || desk.admin.discard_dead_letter(id);
+    let job = desk.admin.dead_letter(id).replay().await.unwrap();
+    let discard = || desk.admin.dead_letter(id).discard();
     assert_eq!(discard().await.unwrap(), DeadLetterDiscarded::Replaying);
-    desk.admin.cancel(job).await.unwrap();
-    let discard = || async { desk.admin.acting_as("bob\0").discard_dead_letter(id).await };
+    desk.admin.job(job).cancel().await.unwrap();
+    let discard = || async { desk.admin.acting_as("bob\0").dead_letter(id).discard().await };
     assert_eq!(discard().await.unwrap(), DeadLetterDiscarded::Now);
     assert_eq!(discard().await.unwrap(), DeadLetterDiscarded::NotFound);
-    assert_eq!(desk.admin.dead_letter(id).await.unwrap(), None);
+    assert_eq!(desk.admin.dead_letter(id).get().await.unwrap(), None);
     let audit = desk.audit().await;
     assert_eq!(audit.len(), 3);
     let (action, actor) = (&*audit[0].action, audit[0].actor.as_deref());
@@ -364,7 +364,7 @@ async fn many_are_discarded_but_never_what_is_replayed_or_in_other_hands() {
     let desk = Desk::new().await;
     desk.alike(1_203).await;
     let (first, _) = desk.dead("a").await;
-    desk.admin.replay(first).await.unwrap();
+    desk.admin.dead_letter(first).replay().await.unwrap();
     let mut holder = desk.lab.session("holder").await;
     let held = "select from jobkit.dead_letters where id in (7, 700) for update";
     holder.run(&format!("begin; {held}")).await.unwrap();
@@ -375,7 +375,7 @@ async fn many_are_discarded_but_never_what_is_replayed_or_in_other_hands() {
     let everything = BulkAction::DiscardDeadLetters(all());
     let alice = desk.admin.acting_as("alice");
     let begun = alice.begin_operation(&everything, "they are old", "once").await.unwrap();
-    let discarded = alice.carry_out(begun.id).await.unwrap().unwrap();
+    let discarded = alice.operation(begun.id).carry_out().await.unwrap().unwrap();
     assert_eq!((discarded.done, discarded.skipped), (1_201, 2));
     holder.run("commit").await.unwrap();
     let discarded = desk.all(&everything).await;

@@ -15,7 +15,7 @@ use super::kit::{Desk, WORKER};
 use crate::jobs::{Noop, Slow};
 
 async fn explain(desk: &Desk, job: JobId) -> Explanation {
-    desk.admin.explain(job).await.unwrap().expect("it is there")
+    desk.admin.job(job).explain().await.unwrap().expect("it is there")
 }
 
 /// The sentence, and the names of all reasons.
@@ -156,12 +156,12 @@ async fn workers_without_a_free_slot() {
 #[tokio::test]
 async fn a_job_that_is_marked_or_runs_or_has_ended() {
     let desk = Desk::new().await;
-    assert!(desk.admin.explain(JobId(-1)).await.unwrap().is_none());
+    assert!(desk.admin.job(JobId(-1)).explain().await.unwrap().is_none());
     let (n, job) = desk.running("a").await;
     let (sentence, reasons) = told(&desk, job).await;
     assert_eq!(around_time(&sentence), ("Running since", &*format!(" on worker {WORKER:x}")));
     assert_eq!(reasons, ["Running"]);
-    desk.admin.cancel(job).await.unwrap();
+    desk.admin.job(job).cancel().await.unwrap();
     assert_eq!(told(&desk, job).await.1, ["Running", "CancelRequested"]);
     desk.settle(n, job, "retry").await;
     assert_eq!(around_time(&told(&desk, job).await.0), ("Cancelled at", ""));
@@ -172,7 +172,7 @@ async fn a_job_that_is_marked_or_runs_or_has_ended() {
     let around = ("Marked as cancelled since", ": a worker will end it");
     assert_eq!(around_time(&sentence), around);
     assert_eq!(reasons, ["CancelRequested", "Ahead"]);
-    desk.admin.discard(marked, "nobody\nneeds it").await.unwrap();
+    desk.admin.job(marked).discard("nobody\nneeds it").await.unwrap();
     let sentence = told(&desk, marked).await.0;
     assert_eq!(around_time(&sentence), ("Discarded at", ": nobody\nneeds it"));
 

@@ -57,9 +57,9 @@ async fn a_waiting_job_is_cancelled_at_once_wherever_it_waits() {
     let desk = Desk::new().await;
     for place in WAITING {
         let (job, next) = scene(&desk, place).await;
-        assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::Now, "{place:?}");
+        assert_eq!(desk.admin.job(job).cancel().await.unwrap(), Cancelled::Now, "{place:?}");
         assert_eq!(desk.place(job).await, "cancel: cancelled", "{place:?}");
-        assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::NotFound);
+        assert_eq!(desk.admin.job(job).cancel().await.unwrap(), Cancelled::NotFound);
         expect_next(&desk, place, next).await;
     }
 }
@@ -69,17 +69,17 @@ async fn a_waiting_job_is_discarded_for_a_reason_wherever_it_waits() {
     let desk = Desk::new().await;
     for place in WAITING {
         let (job, next) = scene(&desk, place).await;
-        let refused = desk.admin.discard(job, "no\0").await;
+        let refused = desk.admin.job(job).discard("no\0").await;
         assert!(
             matches!(refused, Err(AdminError::Invalid(InvalidValue::Nul { .. }))),
             "{refused:?}"
         );
-        let discarded = desk.admin.discard(job, "no such ü").await.unwrap();
+        let discarded = desk.admin.job(job).discard("no such ü").await.unwrap();
         assert_eq!(discarded, Cancelled::Now, "{place:?}");
         assert_eq!(desk.place(job).await, "discard: no such ü", "{place:?}");
         expect_next(&desk, place, next).await;
     }
-    let none = desk.admin.discard(JobId(-1), "").await.unwrap();
+    let none = desk.admin.job(JobId(-1)).discard("").await.unwrap();
     assert_eq!(none, Cancelled::NotFound);
 }
 
@@ -96,13 +96,13 @@ async fn a_waiting_job_is_rescheduled_wherever_it_waits() {
     for (at, expected) in times {
         for place in WAITING {
             let (job, next) = scene(&desk, place).await;
-            let moved = desk.admin.reschedule(job, at).await.unwrap();
+            let moved = desk.admin.job(job).reschedule(at).await.unwrap();
             assert_eq!(moved, Rescheduled::Moved, "{place:?} to {at:?}");
             assert_eq!(desk.place(job).await, expected, "{place:?} to {at:?}");
             expect_next(&desk, place, next).await;
         }
     }
-    let never = desk.admin.reschedule(JobId(1), Some(chrono::DateTime::<Utc>::MAX_UTC)).await;
+    let never = desk.admin.job(JobId(1)).reschedule(Some(chrono::DateTime::<Utc>::MAX_UTC)).await;
     assert!(matches!(never, Err(AdminError::Invalid(InvalidValue::Range { .. }))), "{never:?}");
 }
 
@@ -117,7 +117,7 @@ async fn a_rescheduled_job_asks_for_its_permit_again() {
         desk.settle(n, job, "release").await;
         (n, next)
     };
-    assert_eq!(desk.admin.reschedule(job, None).await.unwrap(), Rescheduled::Moved);
+    assert_eq!(desk.admin.job(job).reschedule(None).await.unwrap(), Rescheduled::Moved);
     let (m, claimed) = desk.claim().await;
     assert_eq!(claimed, [next], "claim {m} after {n}");
     assert_eq!(desk.place(job).await, "blocked");
@@ -139,8 +139,8 @@ async fn a_running_job_is_asked_and_its_own_claim_settles_it() {
         let (n, job) = desk.running("a").await;
         let next = desk.blocked("a").await;
         let asked = match discard {
-            true => desk.admin.discard(job, "pointless").await,
-            false => desk.admin.cancel(job).await,
+            true => desk.admin.job(job).discard("pointless").await,
+            false => desk.admin.job(job).cancel().await,
         };
         assert_eq!(asked.unwrap(), Cancelled::Requested);
         let summary = desk.job(job).await;
@@ -150,7 +150,7 @@ async fn a_running_job_is_asked_and_its_own_claim_settles_it() {
         assert_eq!(desk.place(job).await, ending);
         assert_eq!(desk.place(next).await, "ready with a permit");
         desk.lab.check_invariants().await;
-        desk.admin.cancel(next).await.unwrap();
+        desk.admin.job(next).cancel().await.unwrap();
     }
 }
 
@@ -158,13 +158,16 @@ async fn a_running_job_is_asked_and_its_own_claim_settles_it() {
 async fn a_job_that_cannot_be_rescheduled_is_refused_and_stays_as_it_is() {
     let desk = Desk::new().await;
     let (n, job) = desk.running("a").await;
-    assert_eq!(desk.admin.reschedule(job, None).await.unwrap(), Rescheduled::Running);
-    desk.admin.cancel(job).await.unwrap();
-    assert_eq!(desk.admin.reschedule(job, None).await.unwrap(), Rescheduled::CancelRequested);
+    assert_eq!(desk.admin.job(job).reschedule(None).await.unwrap(), Rescheduled::Running);
+    desk.admin.job(job).cancel().await.unwrap();
+    assert_eq!(desk.admin.job(job).reschedule(None).await.unwrap(), Rescheduled::CancelRequested);
     assert_eq!(desk.place(job).await, "running with a permit");
     desk.settle(n, job, "finish").await;
-    assert_eq!(desk.admin.reschedule(job, None).await.unwrap(), Rescheduled::NotFound);
-    assert_eq!(desk.admin.reschedule(JobId(i64::MAX), None).await.unwrap(), Rescheduled::NotFound);
+    assert_eq!(desk.admin.job(job).reschedule(None).await.unwrap(), Rescheduled::NotFound);
+    assert_eq!(
+        desk.admin.job(JobId(i64::MAX)).reschedule(None).await.unwrap(),
+        Rescheduled::NotFound
+    );
     desk.lab.check_invariants().await;
 }
 
@@ -179,13 +182,13 @@ async fn a_job_in_the_hands_of_another_session_is_waited_for_a_moment() {
         let mut other = desk.lab.session("other").await;
         let hold = format!("begin; select from jobkit.{place} where job_id = {job} for update");
         other.run(&hold).await.unwrap();
-        let error = desk.admin.reschedule(job, None).await.unwrap_err();
+        let error = desk.admin.job(job).reschedule(None).await.unwrap_err();
         assert!(matches!(error, AdminError::Busy), "{error}");
-        assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::Requested);
+        assert_eq!(desk.admin.job(job).cancel().await.unwrap(), Cancelled::Requested);
         other.run("rollback").await.unwrap();
-        let left = desk.admin.reschedule(job, None).await.unwrap();
+        let left = desk.admin.job(job).reschedule(None).await.unwrap();
         assert_eq!(left, Rescheduled::CancelRequested);
-        assert_eq!(desk.admin.cancel(job).await.unwrap(), Cancelled::Now);
+        assert_eq!(desk.admin.job(job).cancel().await.unwrap(), Cancelled::Now);
         assert_eq!(desk.place(job).await, "cancel: cancelled");
     }
     desk.lab.check_invariants().await;
@@ -200,7 +203,7 @@ async fn a_real_job_that_is_discarded_while_it_runs_stops_and_lets_the_next_one_
     desk.lab.until(&format!("exists (select from effects where job_id = {first})")).await;
     let blocked = async || desk.state(next).await == State::Blocked;
     wait(Duration::from_secs(30), "the next one is blocked", blocked).await;
-    assert_eq!(desk.admin.discard(first, "no more").await.unwrap(), Cancelled::Requested);
+    assert_eq!(desk.admin.job(first).discard("no more").await.unwrap(), Cancelled::Requested);
     desk.lab.until(&format!("exists (select from effects where job_id = {next})")).await;
     assert!(desk.place(first).await.starts_with("cancel"));
     desk.go().await;

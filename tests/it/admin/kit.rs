@@ -125,7 +125,7 @@ impl Desk {
     pub(super) async fn try_all(&self, action: &BulkAction) -> Result<Operation, AdminError> {
         let key = format!("all {:x}", fastrand::u64(..));
         let id = self.admin.begin_operation(action, "", &key).await?.id;
-        Ok(self.admin.carry_out(id).await?.expect("it was begun"))
+        Ok(self.admin.operation(id).carry_out().await?.expect("it was begun"))
     }
 
     /// Lets every real `Pay` end.
@@ -214,7 +214,7 @@ impl Desk {
     }
 
     pub(super) async fn job(&self, job: JobId) -> JobSummary {
-        self.admin.job(job).await.unwrap().expect("it is there").summary
+        self.admin.job(job).get().await.unwrap().expect("it is there").summary
     }
 
     pub(super) async fn state(&self, job: JobId) -> State {
@@ -224,7 +224,7 @@ impl Desk {
     /// Its state, whether it holds a permit, and how it ended.
     pub(super) async fn place(&self, job: JobId) -> String {
         let holds = self.lab.count(&format!("jobkit.permits where job_id = {job}")).await == 1;
-        match self.admin.job(job).await.unwrap().map(|job| job.summary.state) {
+        match self.admin.job(job).get().await.unwrap().map(|job| job.summary.state) {
             None => "gone".to_owned(),
             Some(State::Finished) => {
                 let ending = "outcome || coalesce(': ' || reason, '')";

@@ -70,9 +70,9 @@ impl Scene {
             ))
             .await;
         let discarded = desk.pay("c").await;
-        desk.admin.discard(discarded, "Pointless, really").await.unwrap();
+        desk.admin.job(discarded).discard("Pointless, really").await.unwrap();
         let cancelled = desk.pay("c").await;
-        desk.admin.cancel(cancelled).await.unwrap();
+        desk.admin.job(cancelled).cancel().await.unwrap();
         let scheduled = desk.pay_later("d").await;
         let (_, running) = desk.running("e").await;
         let blocked = desk.blocked("e").await;

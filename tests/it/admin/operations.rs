@@ -34,7 +34,7 @@ impl Desk {
     }
 
     pub(super) async fn operation(&self, id: i64) -> Operation {
-        self.admin.operation(id).await.unwrap().expect("it was begun")
+        self.admin.operation(id).get().await.unwrap().expect("it was begun")
     }
 
     pub(super) async fn begin(&self, action: &BulkAction, key: &str) -> Operation {
@@ -87,7 +87,7 @@ async fn everything_that_was_there_is_cancelled_wherever_it_is() {
         ended.stop_requested, 1,
         "the running one was asked to stop, which is what was wanted"
     );
-    assert_eq!(desk.admin.operation_results(begun.id).await.unwrap(), []);
+    assert_eq!(desk.admin.operation(begun.id).results().await.unwrap(), []);
     ready.extend([blocked, later]);
     for job in ready {
         assert_eq!(desk.place(job).await, "cancel: cancelled");
@@ -123,7 +123,7 @@ async fn jobs_are_discarded_for_a_reason_and_rescheduled_by_what_a_query_means()
     let ended = desk.begin(&BulkAction::Reschedule(query(""), Some(tomorrow)), "c").await;
     let ended = desk.finish(ended.id, 500).await;
     assert_eq!((ended.done, ended.skipped), (0, 2), "running jobs stay");
-    assert_eq!(desk.admin.operation_results(ended.id).await.unwrap()[0].outcome, "running");
+    assert_eq!(desk.admin.operation(ended.id).results().await.unwrap()[0].outcome, "running");
     let none = BulkAction::Cancel(query("state:finished"));
     assert_eq!(desk.admin.preview(&none).await.unwrap().count, Count::Exactly(0));
     let ended = desk.begin(&none, "d").await;
@@ -169,7 +169,7 @@ async fn what_others_have_in_hand_is_skipped_and_named() {
     let begun = desk.begin(&BulkAction::Replay(DeadLetterFilter::all()), "k").await;
     let ended = desk.finish(begun.id, 500).await;
     assert_eq!((ended.done, ended.skipped), (2, 1));
-    let results = desk.admin.operation_results(begun.id).await.unwrap();
+    let results = desk.admin.operation(begun.id).results().await.unwrap();
     assert_eq!((results[0].subject, &*results[0].outcome), (held, "in other hands"));
     other.run("rollback").await.unwrap();
 }
@@ -242,7 +242,7 @@ async fn a_cancelled_operation_stops_behind_its_page() {
     session.value::<Option<String>>(&step).await.unwrap();
     // Whoever cancels it waits for the page in hand.
     let (admin, id) = (desk.admin.clone(), begun.id);
-    let cancelled = tokio::spawn(async move { admin.cancel_operation(id).await });
+    let cancelled = tokio::spawn(async move { admin.operation(id).cancel().await });
     let waits = format!(
         "exists (select from pg_stat_activity where {} = any (pg_blocking_pids(pid))
             and application_name = 'jobkit admin')",
@@ -256,12 +256,12 @@ async fn a_cancelled_operation_stops_behind_its_page() {
     assert_eq!((ended.state, ended.done), (OperationState::Cancelled, 8));
     assert_eq!(desk.state(jobs[8]).await, State::Ready);
     assert!(!desk.job(jobs[8]).await.cancel_requested);
-    assert!(!desk.admin.cancel_operation(begun.id).await.unwrap(), "it has ended");
+    assert!(!desk.admin.operation(begun.id).cancel().await.unwrap(), "it has ended");
     assert_eq!(
         desk.lab.count("jobkit.audit where action = 'cancel' and subject = 'operation'").await,
         1
     );
-    assert!(!desk.admin.cancel_operation(-1).await.unwrap());
+    assert!(!desk.admin.operation(-1).cancel().await.unwrap());
 }
 
 #[tokio::test]
@@ -369,7 +369,7 @@ async fn an_operation_that_is_being_counted_can_be_cancelled() {
     let begun = desk.begin(&BulkAction::Cancel(query("kind:pay")), "k").await;
     desk.step(begun.id, 500).await;
     assert_eq!(desk.operation(begun.id).await.state, OperationState::Counting);
-    assert!(desk.admin.cancel_operation(begun.id).await.unwrap());
+    assert!(desk.admin.operation(begun.id).cancel().await.unwrap());
     assert_eq!(desk.step(begun.id, 500).await, None);
     let ended = desk.operation(begun.id).await;
     assert_eq!((ended.state, ended.total, ended.done), (OperationState::Cancelled, None, 0));
@@ -421,7 +421,7 @@ async fn who_stops_an_operation_has_an_entry_and_the_beginning_says_how_far_it_c
     let begun = desk.begin(&BulkAction::Cancel(JobQuery::default()), "k").await;
     desk.step(begun.id, 8).await;
     desk.step(begun.id, 8).await;
-    assert!(desk.admin.acting_as("bob").cancel_operation(begun.id).await.unwrap());
+    assert!(desk.admin.acting_as("bob").operation(begun.id).cancel().await.unwrap());
     let noted = desk.noted().await;
     assert_eq!((&*noted[0].0, &*noted[1].0, noted.len()), ("cancel", "begin", 2));
     let begin = &noted[1].1;

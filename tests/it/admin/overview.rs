@@ -52,7 +52,7 @@ async fn an_overview_of_nothing_is_all_zeros() {
     assert!(desk.admin.queues().await.unwrap().is_empty());
     assert!(desk.admin.workers().await.unwrap().is_empty());
     assert!(desk.admin.kinds().await.unwrap().is_empty());
-    assert_eq!(desk.admin.worker(WORKER).await.unwrap(), None);
+    assert_eq!(desk.admin.worker(WORKER).get().await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_full_queue_needs_attention_until_a_tenth_of_its_bound_is_free() {
         panic!("{attention:?}");
     };
     assert_eq!((&**queue, *bound, *since <= Utc::now()), ("slow", 2, true));
-    desk.admin.cancel(jobs[0]).await.unwrap();
+    desk.admin.job(jobs[0]).cancel().await.unwrap();
     desk.lab.run("select jobkit.look_at_bounds('slow')").await;
     assert_eq!(desk.attention().await, []);
 }
@@ -417,11 +417,11 @@ async fn a_worker_shows_what_it_serves_and_what_it_runs() {
     assert_eq!(summary.kinds, ["pay", "noop"]);
     let slots: Vec<_> = summary.queues.iter().map(|q| (&*q.queue, q.slots)).collect();
     assert_eq!(slots, [("default", Some(10)), ("slow", Some(2))]);
-    let worker = desk.admin.worker(WORKER).await.unwrap().unwrap();
+    let worker = desk.admin.worker(WORKER).get().await.unwrap().unwrap();
     let jobs: Vec<(JobId, &str, &str, u32)> =
         worker.jobs.iter().map(|j| (j.job, &*j.kind, &*j.queue, j.attempt)).collect();
     assert_eq!(jobs, [(job, "pay", "default", 1), (noop, "noop", "slow", 1)]);
-    assert_eq!(desk.admin.worker(1).await.unwrap(), None);
+    assert_eq!(desk.admin.worker(1).get().await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -469,7 +469,7 @@ async fn no_look_at_the_whole_reads_a_whole_table_of_jobs() {
     let lookups: i64 = desk.lab.value(looked_up).await;
     desk.admin.overview().await.unwrap();
     desk.admin.queues().await.unwrap();
-    desk.admin.worker(WORKER).await.unwrap();
+    desk.admin.worker(WORKER).get().await.unwrap();
     desk.admin.workers().await.unwrap();
     desk.admin.kinds().await.unwrap();
     desk.hang_up().await;

@@ -89,7 +89,7 @@ async fn holders_of_a_paused_queue_give_their_permits_to_others() {
     assert_eq!(desk.place(next).await, "ready with a permit");
     desk.lab.check_invariants().await;
     // Of a paused queue nothing gets a permit, even when all are free.
-    desk.admin.cancel(next).await.unwrap();
+    desk.admin.job(next).cancel().await.unwrap();
     assert_eq!(desk.place(slow).await, "blocked");
     assert!(desk.claim_of("slow").await.1.is_empty());
     desk.lab.check_invariants().await;

@@ -100,7 +100,7 @@ async fn no_error_shows_what_is_redacted() {
     let args =
         json!({"apiToken": {"x": TOKEN}, "card": {"number": 41111111, "name": ""}, "cents": 1});
     lab.run(&format!("update jobkit.dead_letters set args = '{args}'")).await;
-    admin.replay(id).await.unwrap();
+    admin.dead_letter(id).replay().await.unwrap();
     let worker = lab.worker().jobs([Registration::of::<Charge, _>()]).queue("default", 4);
     let worker = worker.start().await.unwrap();
     lab.until("count(*) = 1 from jobkit.dead_letters where reason = 'undecodable'").await;
@@ -108,7 +108,7 @@ async fn no_error_shows_what_is_redacted() {
     let error: String =
         lab.value("select error from jobkit.dead_letters where reason = 'undecodable'").await;
     assert!(error.contains("does not decode at `apiToken`: •••") && !tells(&error), "{error}");
-    match admin.replay(id).args(json!({"apiToken": 4711471147_i64})).await {
+    match admin.dead_letter(id).replay().args(json!({"apiToken": 4711471147_i64})).await {
         Err(ReplayError::Undecodable(error)) => assert!(!tells(&error), "{error}"),
         other => panic!("{other:?}"),
     }
@@ -120,15 +120,15 @@ async fn nobody_is_shown_what_is_redacted_unless_he_asks_for_it() {
     let redact: Vec<String> = lab.value("select redact from jobkit.kinds").await;
     assert_eq!(redact, ["apiToken", "api_token", "card.number"]);
     let page = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
-    let letter = admin.dead_letter(page.entries[0].id).await.unwrap().unwrap();
+    let letter = admin.dead_letter(page.entries[0].id).get().await.unwrap().unwrap();
     assert_eq!(letter.args.redacted(), SHOWN);
     assert!(letter.args.reveal().contains("4111111111111111") && letter.args.is_redacted());
-    let job = admin.job(letter.job).await.unwrap().unwrap();
+    let job = admin.job(letter.job).get().await.unwrap().unwrap();
     assert_eq!((job.summary.state, job.dead_letter), (State::Dead, Some(page.entries[0].id)));
     assert_eq!(job.args, letter.args);
     assert_eq!(job.attempts.len(), 1);
     assert!(!tells(&format!("{job:?} {letter:?}")));
-    admin.discard_dead_letter(page.entries[0].id).await.unwrap();
+    admin.dead_letter(page.entries[0].id).discard().await.unwrap();
     let audit =
         admin.audit(&jobkit::admin::audit::AuditFilter::all(), None, 1).await.unwrap().entries;
     assert!(!tells(&format!("{audit:?}")), "{audit:?}");
@@ -205,7 +205,7 @@ async fn of_a_kind_that_nobody_has_announced_only_keys_are_shown() {
     let lab = Lab::new().await;
     let admin = Admin::new(lab.pool());
     let id = unknown(&lab, r#"{"a": [1, {"b": "c"}]}"#).await;
-    let job = admin.job(jobkit::JobId(id)).await.unwrap().unwrap();
+    let job = admin.job(jobkit::JobId(id)).get().await.unwrap().unwrap();
     assert_eq!(job.args.redacted(), r#"{"a": ["•••", {"b": "•••"}]}"#);
     assert_eq!(job.args.reveal(), r#"{"a": [1, {"b": "c"}]}"#);
 }
@@ -214,25 +214,25 @@ async fn of_a_kind_that_nobody_has_announced_only_keys_are_shown() {
 async fn one_job_is_told_of_wherever_it_is() {
     let desk = Desk::new().await;
     let (n, job) = desk.running("a").await;
-    let at = desk.admin.job(job).await.unwrap().unwrap();
+    let at = desk.admin.job(job).get().await.unwrap().unwrap();
     assert_eq!((at.summary.state, at.summary.worker), (State::Running, Some(WORKER)));
     assert!(at.permit_since.is_some() && at.summary.since.is_some());
     desk.settle(n, job, "retry").await;
     desk.lab.run("update jobkit.jobs set metadata = '{\"n\": 12345678901234567890}'").await;
-    let at = desk.admin.job(job).await.unwrap().unwrap();
+    let at = desk.admin.job(job).get().await.unwrap().unwrap();
     assert_eq!((at.permit_since, at.attempts.len()), (None, 1));
     assert_eq!((at.attempts[0].attempt, &*at.attempts[0].error), (1, "why"));
     assert_eq!(at.metadata.unwrap().redacted(), r#"{"n": 12345678901234567890}"#);
-    desk.admin.discard(job, "no need").await.unwrap();
-    let at = desk.admin.job(job).await.unwrap().unwrap();
+    desk.admin.job(job).discard("no need").await.unwrap();
+    let at = desk.admin.job(job).get().await.unwrap().unwrap();
     assert_eq!((at.summary.state, at.reason.as_deref()), (State::Finished, Some("no need")));
     assert!(at.expires_at.is_some() && at.attempts.len() == 1);
     let (n, job) = desk.running("b").await;
     desk.settle(n, job, "bury").await;
-    let at = desk.admin.job(job).await.unwrap().unwrap();
+    let at = desk.admin.job(job).get().await.unwrap().unwrap();
     let letter = at.dead_letter.unwrap();
-    let replay = desk.admin.replay(letter).await.unwrap();
-    assert_eq!(desk.admin.job(job).await.unwrap().unwrap().replayed_by, Some(replay));
-    assert_eq!(desk.admin.job(replay).await.unwrap().unwrap().replays, Some(letter));
-    assert!(desk.admin.job(jobkit::JobId(-1)).await.unwrap().is_none());
+    let replay = desk.admin.dead_letter(letter).replay().await.unwrap();
+    assert_eq!(desk.admin.job(job).get().await.unwrap().unwrap().replayed_by, Some(replay));
+    assert_eq!(desk.admin.job(replay).get().await.unwrap().unwrap().replays, Some(letter));
+    assert!(desk.admin.job(jobkit::JobId(-1)).get().await.unwrap().is_none());
 }

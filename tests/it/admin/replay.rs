@@ -24,7 +24,7 @@ async fn until_waiting(desk: &Desk) {
 
 fn in_background(admin: &Admin, id: DeadLetterId) -> JoinHandle<Result<JobId, ReplayError>> {
     let admin = admin.clone();
-    tokio::spawn(async move { admin.replay(id).await })
+    tokio::spawn(async move { admin.dead_letter(id).replay().await })
 }
 
 async fn state(desk: &Desk, id: DeadLetterId) -> DeadLetterState {
@@ -35,12 +35,12 @@ async fn state(desk: &Desk, id: DeadLetterId) -> DeadLetterState {
 async fn a_replay_happens_once_and_resolves_when_it_succeeds() {
     let desk = Desk::new().await;
     let (id, first) = desk.dead("a").await;
-    let job = desk.admin.acting_as("alice").replay(id).await.unwrap();
+    let job = desk.admin.acting_as("alice").dead_letter(id).replay().await.unwrap();
     assert_ne!(job, first);
     assert_eq!(desk.place(job).await, "ready");
     let dead = desk.dead_letter(id).await;
     assert_eq!((dead.summary.state, dead.replay), (DeadLetterState::Replaying, Some(job)));
-    let error = desk.admin.replay(id).await.unwrap_err();
+    let error = desk.admin.dead_letter(id).replay().await.unwrap_err();
     assert!(matches!(error, ReplayError::AlreadyReplayed(other) if other == job), "{error}");
     let (n, claimed) = desk.claim().await;
     assert_eq!(claimed, [job]);
@@ -48,9 +48,9 @@ async fn a_replay_happens_once_and_resolves_when_it_succeeds() {
     let dead = desk.dead_letter(id).await;
     assert_eq!(dead.summary.state, DeadLetterState::Resolved);
     assert!(dead.resolved_at.is_some());
-    let error = desk.admin.replay(id).await.unwrap_err();
+    let error = desk.admin.dead_letter(id).replay().await.unwrap_err();
     assert!(matches!(error, ReplayError::Resolved(other) if other == job), "{error}");
-    let error = desk.admin.replay(DeadLetterId(0)).await.unwrap_err();
+    let error = desk.admin.dead_letter(DeadLetterId(0)).replay().await.unwrap_err();
     assert!(matches!(error, ReplayError::NotFound), "{error}");
     let [entry] = &desk.audit().await[..] else { panic!("one thing was done") };
     assert_eq!((entry.actor.as_deref(), &*entry.action), (Some("alice"), "replay"));
@@ -63,12 +63,12 @@ async fn a_replay_happens_once_and_resolves_when_it_succeeds() {
 async fn a_replay_that_is_cancelled_opens_the_dead_letter_again() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;
-    let job = desk.admin.replay(id).run_at(Utc::now() + HOUR).await.unwrap();
+    let job = desk.admin.dead_letter(id).replay().run_at(Utc::now() + HOUR).await.unwrap();
     assert_eq!(desk.state(job).await, State::Scheduled);
-    desk.admin.cancel(job).await.unwrap();
+    desk.admin.job(job).cancel().await.unwrap();
     let dead = desk.dead_letter(id).await;
     assert_eq!((dead.summary.state, dead.generation), (DeadLetterState::Open, 2));
-    let again = desk.admin.replay(id).run_at(Utc::now() - HOUR).await.unwrap();
+    let again = desk.admin.dead_letter(id).replay().run_at(Utc::now() - HOUR).await.unwrap();
     assert_eq!(desk.state(again).await, State::Ready);
     assert_ne!(again, job);
     desk.lab.check_invariants().await;
@@ -79,7 +79,7 @@ async fn a_replay_has_what_it_is_told_and_else_what_was_stored() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;
     let args = json!({"account": "größe", "more": [null, 1.5]});
-    let replay = desk.admin.replay(id).queue("slow").attempts(7).args(args.clone());
+    let replay = desk.admin.dead_letter(id).replay().queue("slow").attempts(7).args(args.clone());
     let job = replay.run_at(Utc::now() + HOUR).await.unwrap();
     let of = format!("from jobkit.jobs where id = {job}");
     let columns = "jsonb_build_array(queue, max_attempts, args, concurrency_group, concurrency_key,
@@ -112,20 +112,20 @@ async fn a_payload_that_no_job_could_have_is_refused_and_nothing_changes() {
         (account(&"x".repeat(1024 * 1024)), "the payload has 1048590 bytes"),
         (json!({"account": "a", "deep": nested}), "the nesting of the payload is 128"),
     ] {
-        let error = desk.admin.replay(id).args(args).await.unwrap_err();
+        let error = desk.admin.dead_letter(id).replay().args(args).await.unwrap_err();
         assert!(error.to_string().starts_with(what), "{error}");
         let decodes = !matches!(error, ReplayError::Undecodable(_));
         assert_eq!(decodes, !what.contains("decode"), "{error:?}");
     }
     for attempts in [0, 1001] {
-        let error = desk.admin.replay(id).attempts(attempts).await.unwrap_err();
+        let error = desk.admin.dead_letter(id).replay().attempts(attempts).await.unwrap_err();
         assert!(
             matches!(error, ReplayError::Failed(AdminError::Invalid(InvalidValue::Range { .. }))),
             "{error}"
         );
     }
     for queue in ["", "a\0", &*"x".repeat(129)] {
-        let error = desk.admin.replay(id).queue(queue).await.unwrap_err();
+        let error = desk.admin.dead_letter(id).replay().queue(queue).await.unwrap_err();
         let known = matches!(
             error,
             ReplayError::Failed(AdminError::Invalid(
@@ -134,7 +134,7 @@ async fn a_payload_that_no_job_could_have_is_refused_and_nothing_changes() {
         );
         assert!(known, "{error}");
     }
-    let error = desk.admin.replay(DeadLetterId(0)).args(json!({})).await.unwrap_err();
+    let error = desk.admin.dead_letter(DeadLetterId(0)).replay().args(json!({})).await.unwrap_err();
     assert!(matches!(error, ReplayError::NotFound), "{error}");
     assert_eq!(state(&desk, id).await, DeadLetterState::Open);
     assert_eq!((desk.lab.count("jobkit.jobs").await, desk.audit().await.len()), (0, 0));
@@ -149,12 +149,12 @@ async fn a_payload_of_a_kind_that_is_not_linked_is_taken_as_it_is() {
     desk.lab.run(elsewhere).await;
     let id = DeadLetterId(1);
     let large = json!("x".repeat(1024 * 1024 - 1000));
-    let error = desk.admin.replay(id).args(large).await.unwrap_err();
+    let error = desk.admin.dead_letter(id).replay().args(large).await.unwrap_err();
     assert!(
         matches!(error, ReplayError::Failed(AdminError::Invalid(InvalidValue::Length { .. }))),
         "{error}"
     );
-    let job = desk.admin.replay(id).args(json!([1])).await.unwrap();
+    let job = desk.admin.dead_letter(id).replay().args(json!([1])).await.unwrap();
     let key =
         format!("select concurrency_group || concurrency_key from jobkit.jobs where id = {job}");
     assert_eq!(desk.lab.value::<String>(&key).await, "gk");
@@ -201,7 +201,7 @@ async fn who_does_not_let_go_makes_it_busy() {
     until_waiting(&desk).await;
     let error = waiting.await.unwrap().unwrap_err();
     assert!(matches!(error, ReplayError::Failed(AdminError::Busy)), "{error}");
-    let error = desk.admin.discard_dead_letter(id).await.unwrap_err();
+    let error = desk.admin.dead_letter(id).discard().await.unwrap_err();
     assert!(matches!(error, AdminError::Busy), "{error}");
     let replayed = desk.all(&BulkAction::Replay(all())).await;
     assert_eq!((replayed.done, replayed.skipped), (0, 1));
@@ -215,13 +215,13 @@ async fn what_cannot_be_noted_is_not_done() {
     let desk = Desk::new().await;
     let (id, _) = desk.dead("a").await;
     desk.lab.run("alter table jobkit.audit add constraint nothing check (false)").await;
-    let error = desk.admin.replay(id).await.unwrap_err();
+    let error = desk.admin.dead_letter(id).replay().await.unwrap_err();
     assert!(
         matches!(error, ReplayError::Failed(AdminError::Database(DatabaseError::Failed(_)))),
         "{error}"
     );
     assert!(desk.try_all(&BulkAction::Replay(all())).await.is_err());
-    assert!(desk.admin.discard_dead_letter(id).await.is_err());
+    assert!(desk.admin.dead_letter(id).discard().await.is_err());
     assert!(desk.try_all(&BulkAction::DiscardDeadLetters(all())).await.is_err());
     assert_eq!(state(&desk, id).await, DeadLetterState::Open);
     assert_eq!(desk.lab.count("jobkit.jobs").await, 0);
@@ -242,7 +242,7 @@ async fn all_that_failed_before_are_replayed_in_that_order() {
     let alice = desk.admin.acting_as("alice");
     let open = BulkAction::Replay(all());
     let begun = alice.begin_operation(&open, "the bank is back", "once").await.unwrap();
-    let replay = alice.carry_out(begun.id).progress(|now| seen.push(now.done));
+    let replay = alice.operation(begun.id).carry_out().progress(|now| seen.push(now.done));
     let replayed = replay.await.unwrap().unwrap();
     assert_eq!((replayed.done, replayed.skipped), (1_202, 0));
     assert_eq!(seen, [500, 1_000, 1_202]);
@@ -262,7 +262,7 @@ async fn what_is_dropped_between_two_pages_loses_nothing() {
     desk.alike(1_100).await;
     let (seen, open) = (Notify::new(), BulkAction::Replay(all()));
     let begun = desk.admin.begin_operation(&open, "", "once").per_second(500).await.unwrap();
-    let replay = desk.admin.carry_out(begun.id).progress(|_| seen.notify_one());
+    let replay = desk.admin.operation(begun.id).carry_out().progress(|_| seen.notify_one());
     tokio::select! {
         () = seen.notified() => {}
         ended = replay => panic!("{ended:?}"),
@@ -280,7 +280,7 @@ async fn no_more_are_replayed_in_a_second_than_asked_for() {
     let (mut seen, open) = (Vec::new(), BulkAction::Replay(all()));
     let begun = desk.admin.begin_operation(&open, "", "once").per_second(4).await.unwrap();
     assert_eq!(begun.per_second, Some(4));
-    let replay = desk.admin.carry_out(begun.id);
+    let replay = desk.admin.operation(begun.id).carry_out();
     let ended = replay.progress(|now| seen.push(now.done)).await.unwrap().unwrap();
     seen.dedup();
     assert_eq!(seen, [4, 8, 9]);
@@ -322,7 +322,7 @@ async fn ten_failures_of_one_key_are_one_dead_letter_that_one_success_resolves()
     let page = desk.admin.dead_letters(&filter, None, 10).await.unwrap();
     let id = page.entries[0].id;
     for cycle in 2..=10 {
-        desk.admin.replay(id).await.unwrap();
+        desk.admin.dead_letter(id).replay().await.unwrap();
         desk.lab.until(&open(cycle)).await;
     }
     assert_eq!(desk.lab.count("jobkit.dead_letters").await, 1);
@@ -336,7 +336,7 @@ async fn ten_failures_of_one_key_are_one_dead_letter_that_one_success_resolves()
     let [group] = &desk.admin.dead_letter_groups(10).await.unwrap()[..] else { panic!("one") };
     assert_eq!((&group.fingerprint, group.sample), (&dead.summary.fingerprint, id));
     let corrected = json!({"account": "b", "corrected": true});
-    desk.admin.replay(id).args(corrected).await.unwrap();
+    desk.admin.dead_letter(id).replay().args(corrected).await.unwrap();
     desk.lab.until("count(*) = 1 from jobkit.dead_letters where state = 'resolved'").await;
     let dead = desk.dead_letter(id).await;
     assert_eq!((dead.summary.key.as_deref(), dead.summary.cycles), (Some("a"), 10));

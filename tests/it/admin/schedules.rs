@@ -29,9 +29,9 @@ fn report() -> ScheduledJob {
 async fn a_schedule_is_made_changed_run_and_deleted() {
     let (lab, admin) = desk().await;
     let nightly = || Schedule::new(" 0 3 * * *  Europe/Berlin").overlap(Overlap::SkipIfRunning);
-    assert!(admin.create_schedule("nightly", nightly(), report()).await.unwrap());
-    assert!(!admin.create_schedule("nightly", nightly(), report()).await.unwrap());
-    let found = admin.schedule("nightly").await.unwrap().unwrap();
+    assert!(admin.schedule("nightly").create(nightly(), report()).await.unwrap());
+    assert!(!admin.schedule("nightly").create(nightly(), report()).await.unwrap());
+    let found = admin.schedule("nightly").get().await.unwrap().unwrap();
     let summary = &found.summary;
     assert_eq!((&*summary.times, &*summary.queue), ("0 3 * * * Europe/Berlin", "slow"));
     assert_eq!((summary.overlap, summary.catch_up), (Overlap::SkipIfRunning, CatchUp::Latest));
@@ -41,22 +41,22 @@ async fn a_schedule_is_made_changed_run_and_deleted() {
     let all = CatchUp::All { max: 7, window: Duration::from_secs(60) };
     let edit = ScheduleEdit::new().times("every 2d").catch_up(all).args(json!({"region": 8}));
     let edit = edit.jitter(Duration::from_millis(1500)).queue("other");
-    assert!(admin.edit_schedule("nightly", edit.clone()).await.unwrap());
-    assert!(!admin.edit_schedule("daily", edit).await.unwrap());
+    assert!(admin.schedule("nightly").edit(edit.clone()).await.unwrap());
+    assert!(!admin.schedule("daily").edit(edit).await.unwrap());
     let summary = admin.schedules("", 10).await.unwrap().remove(0);
     assert_eq!((&*summary.times, &*summary.queue, summary.catch_up), ("every 2d", "other", all));
     assert_eq!(summary.jitter, Duration::from_millis(1500));
-    let job = admin.run_schedule("nightly").await.unwrap().unwrap();
-    let runs = admin.schedule_runs("nightly", None, 10).await.unwrap();
+    let job = admin.schedule("nightly").run().await.unwrap().unwrap();
+    let runs = admin.schedule("nightly").runs(None, 10).await.unwrap();
     assert_eq!((runs[0].job, runs[0].by_hand), (Some(job), true));
     assert_eq!((runs.len(), runs[0].actor.as_deref()), (1, Some("ada")));
     let stored = format!("select args->>'region' from jobkit.jobs where id = {job}");
     assert_eq!(lab.value::<String>(&stored).await, "8");
-    assert!(admin.delete_schedule("nightly").await.unwrap());
-    assert!(!admin.delete_schedule("nightly").await.unwrap());
-    assert!(admin.schedule("nightly").await.unwrap().is_none());
-    assert_eq!(admin.run_schedule("nightly").await.unwrap(), None);
-    assert_eq!(admin.schedule_runs("nightly", None, 10).await.unwrap(), runs);
+    assert!(admin.schedule("nightly").delete().await.unwrap());
+    assert!(!admin.schedule("nightly").delete().await.unwrap());
+    assert!(admin.schedule("nightly").get().await.unwrap().is_none());
+    assert_eq!(admin.schedule("nightly").run().await.unwrap(), None);
+    assert_eq!(admin.schedule("nightly").runs(None, 10).await.unwrap(), runs);
     let acts: String = lab
         .value(
             "select string_agg(action, ' ' order by id) from jobkit.audit
@@ -69,19 +69,19 @@ async fn a_schedule_is_made_changed_run_and_deleted() {
 #[tokio::test]
 async fn a_pause_is_decided_before_it_ends() {
     let (lab, admin) = desk().await;
-    admin.create_schedule("hourly", "@hourly", report()).await.unwrap();
-    assert_eq!(admin.pause_schedule("hourly", "", "stocktaking").await.unwrap(), Some(true));
-    assert_eq!(admin.pause_schedule("hourly", "", "still").await.unwrap(), Some(false));
-    assert_eq!(admin.pause_schedule("daily", "", "").await.unwrap(), None);
+    admin.schedule("hourly").create("@hourly", report()).await.unwrap();
+    assert_eq!(admin.schedule("hourly").pause("", "stocktaking").await.unwrap(), Some(true));
+    assert_eq!(admin.schedule("hourly").pause("", "still").await.unwrap(), Some(false));
+    assert_eq!(admin.schedule("daily").pause("", "").await.unwrap(), None);
     let pause = admin.schedules("", 10).await.unwrap().remove(0).paused.unwrap();
     assert_eq!((pause.actor.as_deref(), pause.reason.as_deref()), (Some("ada"), Some("still")));
     // Nobody was awake meanwhile.
     lab.run("update jobkit.schedules set next_at = date_trunc('hour', now()) - interval '3 h'")
         .await;
-    assert_eq!(admin.resume_schedule("hourly").await.unwrap(), Some(true));
-    assert_eq!(admin.resume_schedule("hourly").await.unwrap(), Some(false));
-    assert_eq!(admin.resume_schedule("daily").await.unwrap(), None);
-    let runs = admin.schedule_runs("hourly", None, 10).await.unwrap();
+    assert_eq!(admin.schedule("hourly").resume().await.unwrap(), Some(true));
+    assert_eq!(admin.schedule("hourly").resume().await.unwrap(), Some(false));
+    assert_eq!(admin.schedule("daily").resume().await.unwrap(), None);
+    let runs = admin.schedule("hourly").runs(None, 10).await.unwrap();
     assert_eq!(runs.len(), 4);
     assert!(runs.iter().all(|run| run.skipped.as_deref() == Some("paused")), "{runs:?}");
     let summary = admin.schedules("", 10).await.unwrap().remove(0);
@@ -93,7 +93,7 @@ async fn a_pause_is_decided_before_it_ends() {
 async fn what_no_schedule_can_be_is_refused() {
     let (_lab, admin) = desk().await;
     let create =
-        async |times: &str, job: ScheduledJob| match admin.create_schedule("s", times, job).await {
+        async |times: &str, job: ScheduledJob| match admin.schedule("s").create(times, job).await {
             Err(ScheduleError::Refused(why)) => why,
             other => panic!("{other:?}"),
         };
@@ -103,12 +103,12 @@ async fn what_no_schedule_can_be_is_refused() {
     let keyless = ScheduledJob::new("of_a_key", json!({}));
     assert!(create("@daily", keyless.clone()).await.contains("need a concurrency key"));
     assert!(create("@daily", report().concurrency_key("a")).await.contains("take no concurrency"));
-    assert!(admin.create_schedule("s", "@daily", keyless.concurrency_key("a")).await.unwrap());
+    assert!(admin.schedule("s").create("@daily", keyless.concurrency_key("a")).await.unwrap());
     let edit = ScheduleEdit::new().times("0 3 * * * Europe/Berln");
-    let refused = admin.edit_schedule("s", edit).await.unwrap_err().to_string();
+    let refused = admin.schedule("s").edit(edit).await.unwrap_err().to_string();
     assert!(refused.contains("no time zone"), "{refused}");
-    assert!(admin.create_schedule("", "@daily", report()).await.is_err());
-    let found = admin.schedule("s").await.unwrap().unwrap();
+    assert!(admin.schedule("").create("@daily", report()).await.is_err());
+    let found = admin.schedule("s").get().await.unwrap().unwrap();
     assert_eq!(found.concurrency, Some(("g".to_owned(), "a".to_owned())));
 }
 
@@ -116,7 +116,7 @@ async fn what_no_schedule_can_be_is_refused() {
 async fn what_is_overdue_needs_attention() {
     let (lab, admin) = desk().await;
     for name in ["a", "b"] {
-        admin.create_schedule(name, "@hourly", report()).await.unwrap();
+        admin.schedule(name).create("@hourly", report()).await.unwrap();
     }
     assert_eq!(admin.overview().await.unwrap().overdue, None);
     lab.run("update jobkit.schedules set next_at = now() - interval '1 min' where name = 'a'")
@@ -141,21 +141,21 @@ async fn what_is_overdue_needs_attention() {
     let item = overview.attention.iter().find(|item| item.name() == "overdue_schedule").unwrap();
     assert_eq!(item.found(), "schedule b (@hourly) is 60 min overdue");
     // One that is paused would fire nothing.
-    admin.pause_schedule("b", "", "stocktaking").await.unwrap();
+    admin.schedule("b").pause("", "stocktaking").await.unwrap();
     let overview = admin.overview().await.unwrap();
     assert!(overview.overdue < Some(Duration::from_secs(3600)));
     assert!(overview.attention.iter().all(|item| item.name() != "overdue_schedule"));
-    assert_eq!(admin.schedule("b").await.unwrap().unwrap().summary.overdue, None);
+    assert_eq!(admin.schedule("b").get().await.unwrap().unwrap().summary.overdue, None);
 }
 
 /// Nor is what is due lost where its times are of a binary that this one is not.
 #[tokio::test]
 async fn an_edit_replaces_times_that_nobody_can_read() {
     let (lab, admin) = desk().await;
-    admin.create_schedule("a", "@hourly", report()).await.unwrap();
+    admin.schedule("a").create("@hourly", report()).await.unwrap();
     lab.run("update jobkit.schedules set times = 'at dusk', next_at = '2026-01-01 12:00Z'").await;
-    assert!(admin.edit_schedule("a", ScheduleEdit::new().times("@daily")).await.unwrap());
-    let runs = admin.schedule_runs("a", None, 10).await.unwrap();
+    assert!(admin.schedule("a").edit(ScheduleEdit::new().times("@daily")).await.unwrap());
+    let runs = admin.schedule("a").runs(None, 10).await.unwrap();
     assert_eq!((runs.len(), runs[0].skipped.as_deref()), (1, Some("missed")));
     assert_eq!(runs[0].since, Some("2026-01-01T12:00:00Z".parse().unwrap()));
     // What can be read is decided, not missed.
@@ -164,8 +164,8 @@ async fn an_edit_replaces_times_that_nobody_can_read() {
         set last_at = null, next_at = date_trunc('day', now() at time zone 'UTC')",
     )
     .await;
-    assert!(admin.edit_schedule("a", ScheduleEdit::new().times("@hourly")).await.unwrap());
-    let runs = admin.schedule_runs("a", None, 10).await.unwrap();
+    assert!(admin.schedule("a").edit(ScheduleEdit::new().times("@hourly")).await.unwrap());
+    let runs = admin.schedule("a").runs(None, 10).await.unwrap();
     let skipped: Vec<_> = runs.iter().map(|run| run.skipped.as_deref()).collect();
     assert_eq!(skipped, [Some("missed"), None], "the former up to now");
 }

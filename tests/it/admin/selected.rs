@@ -11,7 +11,7 @@ use super::kit::Desk;
 
 /// With whom an operation did not go as asked.
 async fn skipped(desk: &Desk, id: i64) -> Vec<(i64, String)> {
-    let results = desk.admin.operation_results(id).await.unwrap();
+    let results = desk.admin.operation(id).results().await.unwrap();
     results.into_iter().map(|result| (result.subject, result.outcome)).collect()
 }
 
@@ -33,7 +33,7 @@ async fn only_the_selected_jobs_are_cancelled_and_it_says_of_which_it_could_not(
     assert_eq!((&*begun.verb, begun.total), ("cancel", Some(24)));
     let ids = begun.filter["ids"].as_array().unwrap();
     assert!(ids.len() == 25 && ids.contains(&nobody.to_string().into()), "{ids:?}");
-    desk.admin.cancel(gone).await.unwrap();
+    desk.admin.job(gone).cancel().await.unwrap();
     let ended = desk.finish(begun.id, 7).await;
     assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 23, 2));
     assert!(desk.job(running).await.cancel_requested && ended.stop_requested == 1);
@@ -71,7 +71,7 @@ async fn only_the_selected_dead_letters_are_replayed_and_discarded() {
     desk.letters(30).await;
     let all = desk.admin.dead_letters(&DeadLetterFilter::all(), None, 100).await.unwrap().entries;
     let ids: Vec<_> = all.iter().map(|entry| entry.id).collect();
-    desk.admin.replay(ids[0]).await.unwrap();
+    desk.admin.dead_letter(ids[0]).replay().await.unwrap();
     let nobody = DeadLetterId(i64::MAX);
     let selected = [&ids[..20], &[nobody]].concat();
     let replay = BulkAction::Selected(Selected::Replay(selected.clone()));

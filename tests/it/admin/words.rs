@@ -26,10 +26,10 @@ async fn a_reason_and_a_note_have_4096_bytes_at_most() {
     let kind = Scope::Kind("noop".into());
     assert!(is_refused(admin.pause("slow", "", long).await, "reason"));
     assert!(is_refused(admin.pause_scope(&kind, long).await, "reason"));
-    assert!(is_refused(admin.pause_schedule("nightly", "", long).await, "reason"));
+    assert!(is_refused(admin.schedule("nightly").pause("", long).await, "reason"));
     assert!(is_refused(admin.pause_key("g", "k", HOUR, Some(long)).await, "reason"));
-    assert!(is_refused(admin.discard(job, long).await, "reason"));
-    assert!(is_refused(admin.note_cause("f", long).await, "note"));
+    assert!(is_refused(admin.job(job).discard(long).await, "reason"));
+    assert!(is_refused(admin.cause("f").note(long).await, "note"));
     let all = BulkAction::DiscardDeadLetters(DeadLetterFilter::all());
     assert!(is_refused(admin.begin_operation(&all, long, "once").await, "reason"));
     for from in ["audit", "queues where paused_at is not null", "brakes", "causes", "operations"] {

@@ -51,10 +51,10 @@ pub(crate) async fn t291_what_happens_between_the_look_and_the_acknowledgement_r
     assert_eq!(seen.attention[0].name(), "lost_worker");
     lab.run(lost).await;
     let (what, subject) = ("lost_worker", "web-2");
-    assert!(admin.acknowledge(what, subject, Some(seen.at), "").await.unwrap());
+    assert!(admin.attention(what, subject).acknowledge(Some(seen.at), "").await.unwrap());
     assert_eq!(admin.overview().await.unwrap().attention[0].subject(), subject);
     let seen = admin.overview().await.unwrap();
-    assert!(admin.acknowledge(what, subject, Some(seen.at), "").await.unwrap());
+    assert!(admin.attention(what, subject).acknowledge(Some(seen.at), "").await.unwrap());
     assert_eq!(admin.overview().await.unwrap().attention, []);
 }
 

@@ -251,12 +251,12 @@ pub(crate) async fn what_waits_for_a_slot_is_shown_as_ready(lab: Lab) {
     world.call(claim_ahead(1, N + 2, 2, 2)).await;
     let admin = jobkit::Admin::new(world.lab.pool());
     for (shown, state) in jobs.into_iter().zip(["Running", "Running", "Ready", "Ready"]) {
-        let job = admin.job(JobId(shown)).await.unwrap().unwrap();
+        let job = admin.job(JobId(shown)).get().await.unwrap().unwrap();
         assert_eq!(format!("{:?}", job.summary.state), state, "{shown}");
     }
     let overview = admin.overview().await.unwrap();
     assert_eq!((overview.ready, overview.running), (Count::Exactly(2), 2));
-    let worker = admin.worker(1).await.unwrap().unwrap();
+    let worker = admin.worker(1).get().await.unwrap().unwrap();
     assert_eq!((worker.summary.running, worker.jobs.len()), (2, 2));
     for (listing, [first, last]) in
         [(Listing::Running, [jobs[0], jobs[1]]), (Listing::Ready, [jobs[2], jobs[3]])]
@@ -266,7 +266,7 @@ pub(crate) async fn what_waits_for_a_slot_is_shown_as_ready(lab: Lab) {
         let ids: Vec<i64> = page.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, [first, last]);
     }
-    let waits = admin.explain(JobId(jobs[2])).await.unwrap().unwrap();
+    let waits = admin.job(JobId(jobs[2])).explain().await.unwrap().unwrap();
     assert_eq!(waits.reasons, [Reason::ClaimedAhead { worker: 1 }]);
     assert_eq!(waits.sentence, "Claimed by worker 1, where it waits for a slot");
 }

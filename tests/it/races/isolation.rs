@@ -96,12 +96,12 @@ pub(crate) async fn everything_works_where_repeatable_read_is_the_default(lab: L
     lab.until(&format!("exists (select from effects where job_id = {running})")).await;
     let admin = Admin::new(lab.pool());
     // On a busy machine its own claim may have ended it before the call looks again.
-    let cancelled = admin.cancel(running).await.unwrap();
+    let cancelled = admin.job(running).cancel().await.unwrap();
     assert!(matches!(cancelled, Cancelled::Requested | Cancelled::Now), "{cancelled:?}");
     assert_eq!(outcome(&lab, running).await, "cancel");
     let waiting = Act::then(Then::Succeed).options().after(Duration::from_secs(3600));
     let waiting = waiting.enqueue(lab.pool()).await.unwrap();
-    assert_eq!(admin.cancel(waiting).await.unwrap(), Cancelled::Now);
+    assert_eq!(admin.job(waiting).cancel().await.unwrap(), Cancelled::Now);
     assert_eq!(outcome(&lab, orphan).await, "finish");
     worker.stop().await;
     lab.check_invariants().await;

@@ -193,7 +193,7 @@ impl Walk {
 
     async fn end(&mut self) {
         let Some(job) = self.any(|_| true).await else { return };
-        Admin::new(self.lab.pool()).cancel(JobId(job.id)).await.unwrap();
+        Admin::new(self.lab.pool()).job(JobId(job.id)).cancel().await.unwrap();
     }
 
     /// Makes it ready now, or much later.
@@ -217,7 +217,7 @@ impl Walk {
         let holder = of_key().find(|job| job.is_in_the_way());
         let next = || of_key().find(|job| job.parked);
         let holder = holder.map(|job| next().filter(|_| job.cancelled).unwrap_or(job));
-        let replayed = Admin::new(self.lab.pool()).replay(DeadLetterId(id)).await;
+        let replayed = Admin::new(self.lab.pool()).dead_letter(DeadLetterId(id)).replay().await;
         match (holder, replayed) {
             (None, replayed) => drop(replayed.unwrap()),
             (Some(holder), Err(ReplayError::KeyTaken(JobId(job)))) => assert_eq!(job, holder.id),

@@ -18,7 +18,7 @@ async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<(
     charge.options().max_attempts(1).enqueue(&shop.pool).await?;
     assert_eq!(drain(&shop).await?.outcomes(), [Outcome::Buried("exhausted")]);
     let letter = DeadLetterId(lab.value("select id from jobkit.dead_letters").await);
-    Admin::new(&shop.pool).replay(letter).await?;
+    Admin::new(&shop.pool).dead_letter(letter).replay().await?;
     drain(&shop).await?.assert_finished();
     assert_eq!(lab.count("orders where charged_at is not null").await, 1);
     assert_eq!(lock(&shop.partners.charges).len(), 1);

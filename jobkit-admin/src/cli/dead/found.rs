@@ -93,7 +93,7 @@ pub(super) async fn groups(desk: &Desk) -> Answered {
 }
 
 pub(super) async fn show(desk: &Desk, id: DeadLetterId) -> Answered {
-    let letter = desk.admin.dead_letter(id).await?;
+    let letter = desk.admin.dead_letter(id).get().await?;
     let letter = letter.ok_or_else(|| Failure::none(&format!("dead letter {id}")))?;
     let json = values::dead_letter(&letter, Some(desk.redaction));
     Ok(Answer::new(json, whole(desk, &letter)))

@@ -17,7 +17,7 @@ impl Admin {
     /// # use jobkit::Admin;
     /// # use jobkit::admin::dead_letters::DeadLetterId;
     /// # async fn f(admin: Admin, id: DeadLetterId) -> Result<(), Box<dyn std::error::Error>> {
-    /// admin.acting_as("alice").replay(id).await?;
+    /// admin.acting_as("alice").dead_letter(id).replay().await?;
     /// # Ok(()) }
     /// ```
     #[must_use]

@@ -22,51 +22,70 @@ pub struct CauseNote {
     pub at: DateTime<Utc>,
 }
 
+/// A cause of dead letters by its [fingerprint](super::DeadLetterGroup::fingerprint), whether there
+/// are any or not. [`Admin::cause`] makes it.
+///
+/// ```no_run
+/// # use std::time::Duration;
+/// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
+/// for group in admin.dead_letter_groups(10).await? {
+///     let cause = admin.cause(&group.fingerprint);
+///     cause.note("the bank is down until noon").await?;
+///     cause.mute(Duration::from_secs(3 * 3600)).await?;
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// Every method fails with [`AdminError::Invalid`] for a fingerprint that is empty or longer than
+/// 128 bytes. What they share otherwise is in the errors of [`Admin`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is done until one of its methods is awaited"]
+pub struct CauseRef<'a> {
+    admin: &'a Admin,
+    fingerprint: &'a str,
+}
+
 impl Admin {
-    /// Writes a note about a cause of dead letters, such as what is known or who works on it. It
-    /// replaces the current note; an empty text removes it. Later dead letters of the cause have it
-    /// as well.
+    /// A cause of dead letters by its fingerprint, to write a note about it or to mute it.
+    pub fn cause<'a>(&'a self, fingerprint: &'a str) -> CauseRef<'a> {
+        CauseRef { admin: self, fingerprint }
+    }
+}
+
+impl CauseRef<'_> {
+    /// Writes a note about the cause, such as what is known or who works on it. It replaces the
+    /// current note; an empty text removes it. Later dead letters of the cause have it as well.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for the fingerprint, which has 1 to 128 bytes, and for the note,
-    /// which has 4,096 at most.
-    pub async fn note_cause(&self, fingerprint: &str, note: &str) -> Result<(), AdminError> {
-        limits::name("fingerprint", fingerprint, NAME_BYTES)?;
+    /// [`AdminError::Invalid`] for the note, which has 4,096 bytes at most.
+    pub async fn note(self, note: &str) -> Result<(), AdminError> {
+        limits::name("fingerprint", self.fingerprint, NAME_BYTES)?;
         limits::text("note", note, REASON_BYTES)?;
         let note = Some(note.trim()).filter(|note| !note.is_empty());
-        self.ask(&statements::note_cause(fingerprint, note, self.actor())).await
+        self.admin.ask(&statements::note_cause(self.fingerprint, note, self.admin.actor())).await
     }
 
-    /// Mutes a cause for 1 second to 366 days: its dead letters need no attention, and the
-    /// [`overview`](Self::overview) does not count them among those that were buried lately. They
+    /// Mutes the cause for 1 second to 366 days: its dead letters need no attention, and the
+    /// [`overview`](Admin::overview) does not count them among those that were buried lately. They
     /// stay as they are. Returns when the mute ends.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for the time and for the fingerprint.
-    pub async fn mute_cause(
-        &self,
-        fingerprint: &str,
-        time: Duration,
-    ) -> Result<DateTime<Utc>, AdminError> {
+    /// [`AdminError::Invalid`] for the time.
+    pub async fn mute(self, time: Duration) -> Result<DateTime<Utc>, AdminError> {
         limits::range("seconds of a mute", time.as_secs(), LENGTHS, "1 to 31622400")?;
-        let until = self.mute(fingerprint, Some(time)).await?;
+        let until = self.muted_for(Some(time)).await?;
         Ok(until.unwrap_or_default())
     }
 
-    /// Unmutes a cause at once.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the fingerprint.
-    pub async fn unmute_cause(&self, fingerprint: &str) -> Result<(), AdminError> {
-        self.mute(fingerprint, None).await.map(drop)
+    /// Unmutes the cause at once.
+    pub async fn unmute(self) -> Result<(), AdminError> {
+        self.muted_for(None).await.map(drop)
     }
 
-    async fn mute(
-        &self,
-        fingerprint: &str,
-        time: Option<Duration>,
-    ) -> Result<Option<DateTime<Utc>>, AdminError> {
+    async fn muted_for(self, time: Option<Duration>) -> Result<Option<DateTime<Utc>>, AdminError> {
+        let Self { admin, fingerprint } = self;
         limits::name("fingerprint", fingerprint, NAME_BYTES)?;
-        self.ask(&statements::mute_cause(fingerprint, time.map(interval), self.actor())).await
+        admin.ask(&statements::mute_cause(fingerprint, time.map(interval), admin.actor())).await
     }
 }

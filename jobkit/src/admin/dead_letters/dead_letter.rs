@@ -158,9 +158,9 @@ pub struct DeadLetterGroup {
     /// How many of them failed in each of the last 24 hours, the oldest hour first, among the
     /// latest 1,000 failures.
     pub lately: Vec<u32>,
-    /// The note written with [`Admin::note_cause`](crate::Admin::note_cause).
+    /// The note written with [`CauseRef::note`](super::CauseRef::note).
     pub note: Option<CauseNote>,
-    /// Until when it is [muted](crate::Admin::mute_cause), if it still is.
+    /// Until when it is [muted](super::CauseRef::mute), if it still is.
     pub muted_until: Option<DateTime<Utc>>,
 }
 

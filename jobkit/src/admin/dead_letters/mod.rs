@@ -11,14 +11,16 @@ use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
 mod cause;
 mod dead_letter;
+mod reference;
 mod replay;
 pub(super) mod statements;
 
-pub use self::cause::CauseNote;
+pub use self::cause::{CauseNote, CauseRef};
 pub use self::dead_letter::{
     DeadLetter, DeadLetterCursor, DeadLetterGroup, DeadLetterId, DeadLetterPage, DeadLetterState,
     DeadLetterSummary, DeadReason, FailedAttempt,
 };
+pub use self::reference::{DeadLetterDiscarded, DeadLetterRef};
 pub use self::replay::{Replay, ReplayError};
 
 /// Which dead letters match: those that meet every condition set here. Without a
@@ -109,18 +111,6 @@ impl DeadLetterFilter {
     }
 }
 
-/// What [`Admin::discard_dead_letter`] achieved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DeadLetterDiscarded {
-    /// It was removed for good.
-    Now,
-    /// A job is replaying it, so it stays. Cancel that job first, which opens it again.
-    Replaying,
-    /// There is no such dead letter.
-    NotFound,
-}
-
 impl Admin {
     /// A page of 1 to 500 matching dead letters (a `limit` outside of that is taken
     /// for the nearest end), the newest failure first. The next page begins after the cursor that
@@ -166,11 +156,6 @@ impl Admin {
         self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
-    /// A dead letter with everything stored about it; `None` if there is none with this id.
-    pub async fn dead_letter(&self, id: DeadLetterId) -> Result<Option<DeadLetter>, AdminError> {
-        Ok(self.ask(&statements::whole_dead_letters(&[id.0])).await?.pop())
-    }
-
     /// Several dead letters with everything stored about them, 1 to 500, the newest failure first.
     /// Missing ones are left out.
     ///
@@ -183,23 +168,5 @@ impl Admin {
         limits::range("number of ids", ids.len(), 1..=500, "1 to 500")?;
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
         self.ask(&statements::whole_dead_letters(&ids)).await
-    }
-
-    /// Removes a dead letter for good, unless a job is replaying it. The [`audit`](Self::audit)
-    /// keeps its kind, key, cycles, error and payload.
-    ///
-    /// # Errors
-    /// [`AdminError::Busy`] if an open transaction has held it for a second.
-    pub async fn discard_dead_letter(
-        &self,
-        id: DeadLetterId,
-    ) -> Result<DeadLetterDiscarded, AdminError> {
-        let discard = statements::discard_dead_letter(id.0, self.actor());
-        let outcome = self.ask(&discard).await.map_err(AdminError::or_busy)?;
-        Ok(match &*outcome {
-            "discard" => DeadLetterDiscarded::Now,
-            "replaying" => DeadLetterDiscarded::Replaying,
-            _ => DeadLetterDiscarded::NotFound,
-        })
     }
 }

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::dead_letter::{DeadLetter, DeadLetterId};
+use super::reference::DeadLetterRef;
 use super::statements::{self, Overrides};
 use crate::JobId;
 use crate::admin::encryption::sealed;
@@ -64,7 +65,7 @@ impl ReplayError {
 
 type Replaying<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// A dead letter that is about to be replayed, see [`Admin::replay`].
+/// A dead letter that is about to be replayed, see [`DeadLetterRef::replay`].
 #[derive(Debug)]
 #[must_use = "nothing is replayed until this is awaited"]
 pub struct Replay<'a> {
@@ -159,9 +160,9 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
     }))
 }
 
-impl Admin {
-    /// Replays a dead letter: enqueues it as a new job with all its attempts. Await it at once, or
-    /// first override what is stored.
+impl<'a> DeadLetterRef<'a> {
+    /// Replays the dead letter: enqueues it as a new job with all its attempts. Await it at once,
+    /// or first override what is stored.
     ///
     /// It happens once: later and concurrent calls return an error with the job that was made. If
     /// that job succeeds, the dead letter is resolved. If it fails, or is cancelled or discarded,
@@ -171,10 +172,10 @@ impl Admin {
     /// # use jobkit::Admin;
     /// # use jobkit::admin::dead_letters::{DeadLetterId, ReplayError};
     /// # async fn f(admin: Admin, id: DeadLetterId) -> Result<(), ReplayError> {
-    /// let job = admin.replay(id).await?;
+    /// let job = admin.dead_letter(id).replay().await?;
     /// // or
     /// let args = serde_json::json!({"account": "account-7", "cents": 100});
-    /// match admin.replay(id).queue("slow").args(args).attempts(1).await {
+    /// match admin.dead_letter(id).replay().queue("slow").args(args).attempts(1).await {
     ///     Err(ReplayError::AlreadyReplayed(other)) => assert_eq!(other, job),
     ///     other => println!("{other:?}"),
     /// }
@@ -183,7 +184,7 @@ impl Admin {
     ///
     /// # Errors
     /// [`ReplayError`] says which.
-    pub fn replay(&self, id: DeadLetterId) -> Replay<'_> {
-        Replay { admin: self, id, overrides: Overrides::default() }
+    pub fn replay(self) -> Replay<'a> {
+        Replay { admin: self.admin, id: self.id, overrides: Overrides::default() }
     }
 }

@@ -2,9 +2,9 @@
 
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::JobId;
-use crate::admin::Admin;
 use crate::admin::AdminError;
 use crate::admin::brakes::Brake;
+use crate::admin::jobs::JobRef;
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
 
@@ -18,7 +18,7 @@ pub use self::hands::InHand;
 pub use self::pace::KeyPace;
 pub use self::reason::{KeyUse, Reason};
 
-/// Why a job does not run, as [`Admin::explain`] finds it.
+/// Why a job does not run, as [`JobRef::explain`] finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
@@ -28,14 +28,15 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
 }
 
-impl Admin {
-    /// Says why a job does not run, or that it runs or has ended; `None` if it never existed or is
-    /// no longer kept.
+impl JobRef<'_> {
+    /// Says why the job does not run, or that it runs or has ended; `None` if it never existed or
+    /// is no longer kept.
     ///
     /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
     /// (five for a live job) may make the numbers inconsistent.
-    pub async fn explain(&self, job: JobId) -> Result<Option<Explanation>, AdminError> {
-        let mut link = self.link();
+    pub async fn explain(self) -> Result<Option<Explanation>, AdminError> {
+        let Self { admin, id: job } = self;
+        let mut link = admin.link();
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
         let reasons = match link.call(&statements::explain_job(job.0)).await? {
             Some(live) if live.runs.is_some() => Some(running(&live)),

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::BulkAction;
 use super::operation::Operation;
+use super::reference::OperationRef;
 use super::statements::{self, NewOperation};
 use crate::admin::AdminError;
 use crate::admin::dead_letters::statements::until;
@@ -85,7 +86,7 @@ impl<'a> IntoFuture for Begin<'a> {
 /// Called with the progress of an operation.
 type Progress<'a> = Box<dyn FnMut(&Operation) + Send + 'a>;
 
-/// An operation that is about to be carried out, see [`Admin::carry_out`].
+/// An operation that is about to be carried out, see [`OperationRef::carry_out`].
 #[must_use = "nothing is done until this is awaited"]
 pub struct CarryOut<'a> {
     admin: &'a Admin,
@@ -171,7 +172,7 @@ impl Admin {
     /// let operation = admin.begin_operation(&declined, reason, "INC-17").per_second(50).await?;
     /// // Workers do it. Where there are none, or to see it through:
     /// let seen = |now: &jobkit::admin::operations::Operation| println!("{} so far", now.done);
-    /// let ended = admin.carry_out(operation.id).progress(seen).await?;
+    /// let ended = admin.operation(operation.id).carry_out().progress(seen).await?;
     /// # Ok(()) }
     /// ```
     ///
@@ -185,8 +186,10 @@ impl Admin {
     ) -> Begin<'a> {
         Begin { admin: self, action, reason, idempotency_key, per_second: None }
     }
+}
 
-    /// Carries out an operation from here, together with any workers, and returns it once it has
+impl<'a> OperationRef<'a> {
+    /// Carries out the operation from here, together with any workers, and returns it once it has
     /// ended, however it ended; `None` if there is none with this id.
     ///
     /// Drop the future to stop: committed pages stay done, and the rest is left to workers or to
@@ -194,7 +197,7 @@ impl Admin {
     ///
     /// # Errors
     /// After an error the operation stays as it is: call it again.
-    pub fn carry_out(&self, id: i64) -> CarryOut<'_> {
-        CarryOut { admin: self, id, progress: None }
+    pub fn carry_out(self) -> CarryOut<'a> {
+        CarryOut { admin: self.admin, id: self.id, progress: None }
     }
 }

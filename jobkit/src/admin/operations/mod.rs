@@ -11,15 +11,16 @@ use crate::admin::dead_letters::{DeadLetterFilter, DeadLetterState};
 use crate::admin::jobs::{JobQuery, Listing, list};
 use crate::admin::{Admin, Count};
 use crate::limits;
-use crate::store::stop_operation;
 
 mod begin;
 mod operation;
+mod reference;
 mod selected;
 pub(super) mod statements;
 
 pub use self::begin::{Begin, CarryOut};
 pub use self::operation::{Operation, OperationResult, OperationState, Preview};
+pub use self::reference::OperationRef;
 pub use self::selected::Selected;
 
 /// What an operation does, and on what.
@@ -28,15 +29,18 @@ pub use self::selected::Selected;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum BulkAction {
-    /// Cancels jobs, each as [`Admin::cancel`] does.
+    /// Cancels jobs, each as [`JobRef::cancel`](crate::admin::jobs::JobRef::cancel) does.
     Cancel(JobQuery),
-    /// Discards jobs, each as [`Admin::discard`] does.
+    /// Discards jobs, each as [`JobRef::discard`](crate::admin::jobs::JobRef::discard) does.
     Discard(JobQuery),
-    /// Reschedules waiting jobs, `None` for now, each as [`Admin::reschedule`] does.
+    /// Reschedules waiting jobs, `None` for now, each as
+    /// [`JobRef::reschedule`](crate::admin::jobs::JobRef::reschedule) does.
     Reschedule(JobQuery, Option<DateTime<Utc>>),
-    /// Replays open dead letters, each as [`Admin::replay`] does.
+    /// Replays open dead letters, each as
+    /// [`DeadLetterRef::replay`](crate::admin::dead_letters::DeadLetterRef::replay) does.
     Replay(DeadLetterFilter),
-    /// Removes dead letters, each as [`Admin::discard_dead_letter`] does.
+    /// Removes dead letters, each as
+    /// [`DeadLetterRef::discard`](crate::admin::dead_letters::DeadLetterRef::discard) does.
     DiscardDeadLetters(DeadLetterFilter),
     /// Removes dead letters whose last failure was longer ago than this; at most 1,000 years.
     Purge(DeadLetterFilter, Duration),
@@ -162,26 +166,5 @@ impl Admin {
     ) -> Result<Vec<Operation>, AdminError> {
         let limit = limit.clamp(1, 100).into();
         self.ask(&statements::operations(None, before, limit)).await
-    }
-
-    /// An operation; `None` if there is none with this id.
-    pub async fn operation(&self, id: i64) -> Result<Option<Operation>, AdminError> {
-        Ok(self.ask(&statements::operations(Some(id), None, 1)).await?.pop())
-    }
-
-    /// The jobs or dead letters that an operation could not change as requested, and why: at most
-    /// 1,000, ordered by id. [`Operation::skipped`] says how many there were in total.
-    pub async fn operation_results(&self, id: i64) -> Result<Vec<OperationResult>, AdminError> {
-        self.ask(&statements::operation_results(id)).await
-    }
-
-    /// Cancels an operation after the page that a worker may be processing; finished pages stay
-    /// done. Returns whether it was open.
-    ///
-    /// # Errors
-    /// [`AdminError::Busy`] if that page takes longer than four seconds.
-    pub async fn cancel_operation(&self, id: i64) -> Result<bool, AdminError> {
-        let stop = stop_operation(id, "cancelled", None, self.actor());
-        self.ask(&stop).await.map_err(AdminError::or_busy)
     }
 }

@@ -85,7 +85,7 @@ pub struct Operation {
     /// How many of these were running jobs that were asked to stop, and may not have ended yet.
     pub stop_requested: u64,
     /// How many could not be changed; for 1,000 of them
-    /// [`Admin::operation_results`](crate::Admin::operation_results) says why.
+    /// [`OperationRef::results`](super::OperationRef::results) says why.
     pub skipped: u64,
     /// Why it failed.
     pub error: Option<String>,

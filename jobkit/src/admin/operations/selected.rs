@@ -21,15 +21,18 @@ use crate::{JobId, limits};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Selected {
-    /// Cancels these jobs, each as [`Admin::cancel`] does.
+    /// Cancels these jobs, each as [`JobRef::cancel`](crate::admin::jobs::JobRef::cancel) does.
     Cancel(Vec<JobId>),
-    /// Discards these jobs, each as [`Admin::discard`] does.
+    /// Discards these jobs, each as [`JobRef::discard`](crate::admin::jobs::JobRef::discard) does.
     Discard(Vec<JobId>),
-    /// Reschedules these jobs, `None` for now, each as [`Admin::reschedule`] does.
+    /// Reschedules these jobs, `None` for now, each as
+    /// [`JobRef::reschedule`](crate::admin::jobs::JobRef::reschedule) does.
     Reschedule(Vec<JobId>, Option<DateTime<Utc>>),
-    /// Replays these dead letters, each as [`Admin::replay`] does.
+    /// Replays these dead letters, each as
+    /// [`DeadLetterRef::replay`](crate::admin::dead_letters::DeadLetterRef::replay) does.
     Replay(Vec<DeadLetterId>),
-    /// Removes these dead letters, each as [`Admin::discard_dead_letter`] does.
+    /// Removes these dead letters, each as
+    /// [`DeadLetterRef::discard`](crate::admin::dead_letters::DeadLetterRef::discard) does.
     DiscardDeadLetters(Vec<DeadLetterId>),
 }
 

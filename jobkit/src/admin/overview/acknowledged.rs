@@ -62,57 +62,73 @@ pub(super) fn parted(
     (attention, acknowledged)
 }
 
-fn check(what: &str, subject: &str) -> Result<(), InvalidValue> {
-    limits::name("name of what needs attention", what, NAME_BYTES)?;
-    limits::text("subject", subject, SUBJECT_BYTES)
+/// Something that needs [`Attention`], by its [`name`](Attention::name) and
+/// [`subject`](Attention::subject), whether it does now or not. [`Admin::attention`] makes it.
+///
+/// ```no_run
+/// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
+/// let now = admin.overview().await?;
+/// for item in &now.attention {
+///     let subject = item.subject();
+///     let known = admin.attention(item.name(), &subject);
+///     known.acknowledge(Some(now.at), "known, see the log book").await?;
+/// }
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// Every method fails with [`AdminError::Invalid`] for a name that is empty or longer than 128
+/// bytes, and for a subject that is too long. What they share otherwise is in the errors of
+/// [`Admin`].
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is done until one of its methods is awaited"]
+pub struct AttentionRef<'a> {
+    admin: &'a Admin,
+    name: &'a str,
+    subject: &'a str,
 }
 
 impl Admin {
-    /// Acknowledges something that needs [`Attention`], by its [`name`](Attention::name) and
-    /// [`subject`](Attention::subject): the [`overview`](Self::overview) lists it separately, and
-    /// metrics do not count it. It needs attention again when it happens again after `seen`, or
-    /// after 30 days. `seen` is the time of the overview that showed it
-    /// ([`Overview::at`](super::Overview::at)); `None` is now. 16 KiB of the reason are kept.
+    /// Something that needs attention, to acknowledge it.
+    pub fn attention<'a>(&'a self, name: &'a str, subject: &'a str) -> AttentionRef<'a> {
+        AttentionRef { admin: self, name, subject }
+    }
+}
+
+impl AttentionRef<'_> {
+    /// Acknowledges it: the [`overview`](Admin::overview) lists it separately, and metrics do not
+    /// count it. It needs attention again when it happens again after `seen`, or after 30 days.
+    /// `seen` is the time of the overview that showed it ([`Overview::at`](super::Overview::at));
+    /// `None` is now. 16 KiB of the reason are kept.
     ///
     /// Returns whether there is such a name. A late queue or a held key happens again when the jobs
     /// that waited then have started and others have waited as long.
-    ///
-    /// ```no_run
-    /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
-    /// let now = admin.overview().await?;
-    /// for item in &now.attention {
-    ///     let (what, subject) = (item.name(), item.subject());
-    ///     admin.acknowledge(what, &subject, Some(now.at), "known, see the log book").await?;
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the name and the subject.
     pub async fn acknowledge(
-        &self,
-        what: &str,
-        subject: &str,
+        self,
         seen: Option<DateTime<Utc>>,
         reason: &str,
     ) -> Result<bool, AdminError> {
-        check(what, subject)?;
-        if !Attention::NAMES.contains(&what) {
+        self.check()?;
+        let Self { admin, name, subject } = self;
+        if !Attention::NAMES.contains(&name) {
             return Ok(false);
         }
         let reason = limits::clean(reason);
         let reason = Some(&*reason).filter(|reason| !reason.is_empty());
-        let (seen, actor) = (seen.map(limits::time), self.actor());
-        self.ask(&statements::acknowledge(what, subject, seen, reason, actor)).await?;
+        let (seen, actor) = (seen.map(limits::time), admin.actor());
+        admin.ask(&statements::acknowledge(name, subject, seen, reason, actor)).await?;
         Ok(true)
     }
 
-    /// Takes an acknowledgement back. Returns whether it was acknowledged.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the name and the subject.
-    pub async fn unacknowledge(&self, what: &str, subject: &str) -> Result<bool, AdminError> {
-        check(what, subject)?;
-        self.ask(&statements::unacknowledge(what, subject, self.actor())).await
+    /// Takes the acknowledgement back. Returns whether it was acknowledged.
+    pub async fn unacknowledge(self) -> Result<bool, AdminError> {
+        self.check()?;
+        let Self { admin, name, subject } = self;
+        admin.ask(&statements::unacknowledge(name, subject, admin.actor())).await
+    }
+
+    fn check(self) -> Result<(), InvalidValue> {
+        limits::name("name of what needs attention", self.name, NAME_BYTES)?;
+        limits::text("subject", self.subject, SUBJECT_BYTES)
     }
 }

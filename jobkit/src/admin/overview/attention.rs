@@ -158,7 +158,7 @@ pub enum Attention {
         blocked_age: Duration,
     },
     /// Jobs became dead letters during the last hour and are open, except those whose cause is
-    /// [muted](crate::Admin::mute_cause).
+    /// [muted](crate::admin::dead_letters::CauseRef::mute).
     DeadLetters {
         /// How many; no more than 10,000 are counted.
         lately: Count,

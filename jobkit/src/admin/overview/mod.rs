@@ -19,7 +19,7 @@ mod subject;
 mod summary;
 mod words;
 
-pub use self::acknowledged::Acknowledged;
+pub use self::acknowledged::{Acknowledged, AttentionRef};
 pub use self::attention::{Attention, Hold};
 pub use self::summary::Overview;
 

@@ -8,7 +8,7 @@ use super::attention::Attention;
 
 impl Attention {
     /// What it is about: the queue, the key as `group/key`, the worker, …; empty if there is only
-    /// one of this name. [`Admin::acknowledge`](crate::Admin::acknowledge) takes it.
+    /// one of this name. [`Admin::attention`](crate::Admin::attention) takes it.
     #[must_use]
     pub fn subject(&self) -> String {
         match self {

@@ -47,7 +47,7 @@ pub struct Overview {
     pub dead: Count,
     /// What needs attention, the most urgent first, at most 20 of each name.
     pub attention: Vec<Attention>,
-    /// What operators have [acknowledged](crate::Admin::acknowledge), in the same order, at most
-    /// 100 of each name.
+    /// What operators have [acknowledged](super::AttentionRef::acknowledge), in the same order, at
+    /// most 100 of each name.
     pub acknowledged: Vec<Acknowledged>,
 }

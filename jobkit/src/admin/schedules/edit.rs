@@ -182,7 +182,7 @@ pub(super) fn key_of(
 /// let edit = ScheduleEdit::new().times("30 4 * * * Europe/Berlin").queue("slow");
 /// ```
 #[derive(Debug, Clone, Default)]
-#[must_use = "it is given to `Admin::edit_schedule`"]
+#[must_use = "it is given to `ScheduleRef::edit`"]
 pub struct ScheduleEdit {
     times: Option<String>,
     catch_up: Option<CatchUp>,
