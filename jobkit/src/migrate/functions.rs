@@ -41,6 +41,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         settle_partial stay_waiting store_all store_one tell_end terms unversioned versioned
         withdraw wrong_at_length wrong_with
     }
+    limits { pause_limit resume_limit set_limit }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {
@@ -87,6 +88,7 @@ const VIEWS: &[(&str, &str)] = functions! {
         shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
     }
     violations { places job_violations key_violations violations }
+    limits { pause_limit resume_limit set_limit }
     lists { claimed_jobs listed_jobs }
 };
 
