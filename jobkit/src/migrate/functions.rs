@@ -88,7 +88,6 @@ const VIEWS: &[(&str, &str)] = functions! {
         shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
     }
     violations { places job_violations key_violations violations }
-    limits { pause_limit resume_limit set_limit }
     lists { claimed_jobs listed_jobs }
 };
 

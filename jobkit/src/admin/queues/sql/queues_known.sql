@@ -1,8 +1,8 @@
--- The queues that workers name, that are paused or that have a bound, by name: what live workers
--- can run of each at a time, the pause, and the bound.
+-- The queues that workers name, that are paused or that limit how many jobs wait, by name: what
+-- live workers can run of each at a time, the pause, and that limit.
 -- $1 only these, which may match a pattern of some worker; null for all
 select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.reason,
-    coalesce(b.override, b.announced) as bound, b.waiting, b.full_since
+    coalesce(b.override, b.announced) as most_waiting, b.waiting, b.full_since
 from (
     select u.name from jobkit.workers w cross join unnest(w.queues) as u (name)
     where right(u.name, 1) <> '*' or left(u.name, -1) <> all (w.prefixes)
