@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::hands::{InHand, in_hand};
 use super::pace::KeyPace;
 use crate::JobId;
-use crate::admin::limits::{Limit, Pause, Scope};
 use crate::admin::jobs::Progress;
+use crate::admin::limits::{Limit, Pause, Scope};
 use crate::admin::stuck::StuckJob;
 
 /// The largest count.

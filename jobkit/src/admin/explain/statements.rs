@@ -5,9 +5,9 @@ use sqlx::postgres::PgRow;
 
 use super::hands::InHand;
 use crate::JobId;
-use crate::admin::limits::{Limit, Pause};
 use crate::admin::columns::{concurrency, progress};
 use crate::admin::jobs::Progress;
+use crate::admin::limits::{Limit, Pause};
 use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
 use crate::version::versioned;
 

@@ -11,8 +11,8 @@ use super::attention::{Attention, Hold};
 use super::long::Run;
 use crate::admin::Count;
 use crate::admin::count::count;
-use crate::admin::measures::Measures;
 use crate::admin::limits::statements::rate;
+use crate::admin::measures::Measures;
 use crate::store::{Answer, One, ReadColumn, from_row, statements};
 use crate::version::split;
 
