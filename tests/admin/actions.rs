@@ -60,7 +60,7 @@ async fn a_queue_is_paused_and_resumed() {
 
 #[tokio::test]
 async fn a_queue_has_a_limit_of_waiting_jobs_and_says_how_full_it_is() {
-    let (lab, app) = site().await;
+    let (_lab, app) = site().await;
     let queue = "scope=queue&name=send_receipt_03";
     let text = act(&app, "/limits/set", &format!("{queue}&waiting=1")).await;
     assert!(text.starts_with("Queue send_receipt_03 is set: "), "{text}");

@@ -66,7 +66,7 @@ async fn a_pause_says_how_many_run_when_its_wait_is_over() {
 
 #[tokio::test]
 async fn nothing_is_paused_by_a_wait_that_is_none() {
-    let (lab, app) = site().await;
+    let (_lab, app) = site().await;
     for wait in ["31", "-1", "\"5s\"", "0.5"] {
         for body in [
             format!(r#"{{"scope": "queue", "name": "mail", "wait_seconds": {wait}}}"#),

@@ -17,8 +17,8 @@ use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 /// The queue that is full, how many wait and how many may.
 fn full<T: std::fmt::Debug>(enqueued: Result<T, EnqueueError>) -> (String, u32, u32) {
     match enqueued {
-        Err(EnqueueError::QueueFull(QueueFull { queue, waiting, bound, .. })) => {
-            (queue, waiting, bound)
+        Err(EnqueueError::QueueFull(QueueFull { queue, waiting, limit, .. })) => {
+            (queue, waiting, limit)
         }
         other => panic!("{other:?}"),
     }

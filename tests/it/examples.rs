@@ -26,6 +26,7 @@ const RUN: [&str; 15] = [
     "encryption",
     "layers",
     "limiter",
+    "limits",
     "quickstart",
     "results",
     "topics",

@@ -249,7 +249,7 @@ async fn a_kind_of_which_as_many_run_as_may() {
     desk.claim().await;
     let (sentence, reasons) = told(&desk, second.await.unwrap()).await;
     assert_eq!(sentence, "Ready, but its kind noop has 1 of at most 1 running");
-    assert_eq!(&*reasons[0], "Paused");
+    assert_eq!(&*reasons[0], "Limited");
 }
 
 #[tokio::test]
