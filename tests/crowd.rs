@@ -92,7 +92,7 @@ const PAGES: &str = "
     6 5400 /api/v1/queues
     3 220 /api/v1/kinds
     2 25 /api/v1/workers
-    2 23 /api/v1/groups
+    2 60 /api/v1/limits
     2 610 /api/v1/semaphores
     2 1500 /api/v1/jobs
     2 260 /api/v1/jobs?state=finished

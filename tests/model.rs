@@ -40,7 +40,7 @@ pub struct Model {
     /// How many slots of a rate may be taken at once; there is none without.
     pub burst: Option<u32>,
     /// A kind of which no more than so many may run at a time, over all keys; none without.
-    pub brake: Option<(u8, u32)>,
+    pub kind_limit: Option<(u8, u32)>,
     /// What is done wrong.
     pub mistake: Option<Mistake>,
 }
@@ -74,28 +74,28 @@ impl Model {
         burst.saturating_sub(state.ahead + reserved)
     }
 
-    /// Of some jobs those that the brake lets a claim take: all of other kinds, and the first ones
+    /// Of some jobs those that the kind_limit lets a claim take: all of other kinds, and the first ones
     /// of its kind, as many as there is room beside those that run.
     pub(crate) fn let_through(&self, jobs: &[i64], running: u32) -> Vec<i64> {
-        let Some((kind, most)) = self.brake else { return jobs.to_vec() };
+        let Some((kind, most)) = self.kind_limit else { return jobs.to_vec() };
         let mut room = most.saturating_sub(running);
         let mut fits = |id: &i64| {
-            let braked = self.spec(*id).kind == kind;
-            let fits = !braked || room > 0;
-            room -= u32::from(braked && fits);
+            let limited = self.spec(*id).kind == kind;
+            let fits = !limited || room > 0;
+            room -= u32::from(limited && fits);
             fits
         };
         jobs.iter().copied().filter(|id| fits(id)).collect()
     }
 
-    /// How many jobs run of the kind with the brake: those that a claim lists, whoever made it.
+    /// How many jobs run of the kind with the kind_limit: those that a claim lists, whoever made it.
     pub(crate) fn running(&self, state: &State) -> u32 {
-        let braked = |id| self.brake.is_some_and(|(kind, _)| self.spec(id).kind == kind);
+        let limited = |id| self.kind_limit.is_some_and(|(kind, _)| self.spec(id).kind == kind);
         let runs = state.jobs().filter(|(id, job)| {
             let counts = |claim: Claim| {
-                !self.makes(Mistake::BrakeForgetsDead) || state.worker(claim.worker).is_some()
+                !self.makes(Mistake::KindLimitForgetsDead) || state.worker(claim.worker).is_some()
             };
-            braked(*id) && matches!(job.place, Place::Running(claim) if counts(claim))
+            limited(*id) && matches!(job.place, Place::Running(claim) if counts(claim))
         });
         runs.fold(0, |running, _| running + 1)
     }

@@ -18,6 +18,7 @@ pages! {
     getting_started: "/../docs/getting-started.md";
     encryption: "/../docs/encryption.md";
     handlers: "/../docs/handlers.md";
+    limits: "/../docs/limits.md";
     operating: "/../docs/operating.md";
     testing: "/../docs/testing.md";
     topics: "/../docs/topics.md";

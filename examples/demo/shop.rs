@@ -39,7 +39,7 @@ pub(crate) async fn open(pool: &PgPool, admin: &Admin) {
 
 /// Pauses a queue, and sees to it that there are dead letters from the beginning.
 async fn prepare(pool: &PgPool, admin: &Admin) -> anyhow::Result<()> {
-    admin.pause("warehouse", "demo", "stocktaking until this afternoon").await?;
+    admin.acting_as("demo").queue("warehouse").pause("stocktaking until this afternoon").await?;
     if admin.overview().await?.dead.number() == 0 {
         let receipts = (10_000..10_200).filter(|order_id| [7, 21].contains(&(order_id % 40)));
         jobkit::enqueue_all(receipts.map(receipt), pool).await?;

@@ -31,9 +31,9 @@ pub enum Permission {
     Cancel,
     /// Giving a waiting job another time.
     Reschedule,
-    /// Pausing and resuming a queue or a schedule.
+    /// Pausing and resuming queues, kinds, keys and schedules.
     Pause,
-    /// Changing the limits of concurrency keys.
+    /// Changing limits.
     Limit,
     /// Writing notes about causes of dead letters, and muting them.
     Note,

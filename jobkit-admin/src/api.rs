@@ -3,11 +3,10 @@
 
 pub(crate) mod act;
 pub(crate) mod attention;
-pub(crate) mod brakes;
 pub(crate) mod enqueue;
 mod json;
+pub(crate) mod limits;
 pub(crate) mod operations;
-pub(crate) mod pace;
 pub(crate) mod read;
 pub(crate) mod schedules;
 pub(crate) mod topics;

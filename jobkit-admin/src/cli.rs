@@ -46,13 +46,13 @@ mod answer;
 mod arguments;
 mod attention;
 mod bench;
-mod brakes;
 mod dead;
 mod desk;
 mod doctor;
 mod enqueue;
 mod guesses;
 mod jobs;
+mod limits;
 mod migrate;
 mod operations;
 mod password;
@@ -121,19 +121,19 @@ enum Command {
     /// Finds, replays and removes dead letters
     #[command(subcommand)]
     Dead(dead::Dead),
-    /// Shows, pauses and resumes queues
+    /// Shows queues
     #[command(subcommand)]
     Queues(queues::Queues),
-    /// Pauses and limits queues and kinds across all workers
+    /// Pauses and limits queues, kinds and concurrency keys across all workers
     #[command(subcommand)]
-    Brakes(brakes::Brakes),
+    Limits(limits::Limits),
     /// Shows topics and their subscribers, and publishes
     #[command(subcommand)]
     Topics(topics::Topics),
     /// Shows, creates, changes, pauses, runs and deletes schedules
     #[command(subcommand)]
     Schedules(schedules::Schedules),
-    /// Shows who holds permits and who waits for them, and sets limits
+    /// Shows who holds permits of concurrency keys, and who waits for them
     #[command(subcommand)]
     Semaphores(semaphores::Semaphores),
     /// Shows workers, and asks them to stop
@@ -208,7 +208,7 @@ async fn answered(command: Command, desk: &Desk) -> Answered {
         Command::Jobs(command) => command.run(desk).await,
         Command::Dead(command) => command.run(desk).await,
         Command::Queues(command) => command.run(desk).await,
-        Command::Brakes(command) => command.run(desk).await,
+        Command::Limits(command) => command.run(desk).await,
         Command::Schedules(command) => command.run(desk).await,
         Command::Topics(command) => command.run(desk).await,
         Command::Semaphores(command) => command.run(desk).await,

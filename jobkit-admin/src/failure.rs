@@ -5,7 +5,6 @@ use axum::response::Response;
 use jobkit::admin::AdminError;
 use jobkit::admin::dead_letters::ReplayError;
 use jobkit::admin::jobs::ByNameError;
-use jobkit::admin::semaphores::Limited;
 use jobkit::error::{DatabaseError, QueueFull, SchemaError};
 
 use crate::format::errors::is_forbidden;
@@ -146,15 +145,5 @@ fn title(error: &DatabaseError) -> &'static str {
         DatabaseError::ReadOnly => "The database is read-only",
         error if is_forbidden(error) => "The database does not allow that",
         _ => "Database error",
-    }
-}
-
-/// A limit that was set: its group must be known.
-pub(crate) fn of_known_group(limited: Limited) -> Result<(), Failure> {
-    match limited {
-        Limited::UnknownGroup => {
-            Err(Failure::Invalid("No worker has announced this group.".into()))
-        }
-        _ => Ok(()),
     }
 }

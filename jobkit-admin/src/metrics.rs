@@ -8,10 +8,9 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use jobkit::admin::AdminError;
 use jobkit::admin::Count;
-use jobkit::admin::brakes::{Brake, Rate};
+use jobkit::admin::limits::{Limit, LimitFilter};
 use jobkit::admin::overview::{Attention, Overview};
 use jobkit::admin::queues::QueueSummary;
-use jobkit::admin::semaphores::ConcurrencyGroup;
 
 use crate::context::Context;
 use crate::failure::Answer;
@@ -28,7 +27,8 @@ pub(crate) async fn healthy(_: &Context) -> Answer {
 
 /// The database answers.
 pub(crate) async fn ready(context: &Context) -> Answer {
-    let asked = context.shared.admin.paused();
+    let least = LimitFilter::all().of(&["all"]);
+    let asked = context.shared.admin.limits(&least);
     let answer = tokio::time::timeout(Duration::from_secs(2), asked).await;
     Ok(match answer {
         Ok(Ok(_)) => "ok\n".into_response(),
@@ -47,11 +47,11 @@ pub(crate) async fn text(context: &Context) -> Answer {
 async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
-    let (queues, workers, brakes) = (admin.queues(), admin.workers(), admin.brakes());
-    let (groups, paused) = (admin.groups(), admin.paused_keys());
+    let filter = LimitFilter::all().without_keys();
+    let (queues, workers, limits) = (admin.queues(), admin.workers(), admin.limits(&filter));
     let totals = context.shared.totals.look(|from| admin.measure_rows(from));
-    let (now, queues, workers, brakes, groups, paused, totals) =
-        tokio::try_join!(overview, queues, workers, brakes, groups, paused, totals)?;
+    let (now, queues, workers, limits, paused, totals) =
+        tokio::try_join!(overview, queues, workers, limits, admin.paused_keys(), totals)?;
     let mut page = Exposition::new(format);
     write_ended(&mut page, &totals);
     let mut gauge = |name: &str, text: &str, value: f64| {
@@ -62,7 +62,7 @@ async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let number = |count: Count| f64::from(count.number());
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
-    gauge("keys_paused", "Concurrency keys that are paused, 10000 at most", number(paused));
+    gauge("paused_keys", "Concurrency keys that are paused, 10000 at most", number(paused));
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));
     gauge("schedule_overdue_seconds", "The schedule longest overdue", seconds(now.overdue));
     let up = workers.iter().filter(|worker| !worker.lapsed);
@@ -70,8 +70,7 @@ async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     write_build(&mut page);
     write_attention(&mut page, &now);
     write_runs(&mut page, &queues);
-    write_brakes(&mut page, &brakes);
-    write_groups(&mut page, &groups);
+    write_limits(&mut page, &limits);
     write_queues(&mut page, &queues);
     Ok(page.finish())
 }
@@ -89,8 +88,6 @@ fn write_queues(page: &mut Exposition, queues: &[QueueSummary]) {
     of_queues("queue_blocked", "Jobs that wait for a permit", &|queue| number(queue.blocked));
     of_queues("queue_scheduled", "Jobs that are not due yet", &|queue| number(queue.scheduled));
     of_queues("queue_retrying", "Scheduled jobs that have failed", &|queue| number(queue.retrying));
-    of_queues("queue_paused", "Whether it is paused", &|queue| queue.paused.is_some().into());
-    of_queues("queue_bound", "How many jobs may wait; 0 if that is not bounded", &bound);
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
 }
 
@@ -148,47 +145,33 @@ fn write_runs(page: &mut Exposition, queues: &[QueueSummary]) {
     write_series(page, "running_age_seconds", text, series);
 }
 
-fn bound(queue: &QueueSummary) -> f64 {
-    queue.bound.as_ref().map_or(0.0, |bound| bound.most.into())
-}
-
 fn is_full(queue: &QueueSummary) -> f64 {
-    queue.bound.as_ref().is_some_and(|bound| bound.full_since.is_some()).into()
+    queue.waiting.as_ref().is_some_and(|waiting| waiting.full_since.is_some()).into()
 }
 
-/// What holds back a queue, a kind or everything; no series without a brake.
-fn write_brakes<'a>(page: &mut Exposition, brakes: &'a [Brake]) {
-    let mut of_brakes = |name: &str, text: &str, value: &dyn Fn(&Brake) -> Option<f64>| {
-        let labels =
-            |brake: &'a Brake| [("scope", brake.scope.word()), ("name", brake.scope.name())];
-        let series = brakes.iter().filter_map(|brake| Some((labels(brake), value(brake)?)));
-        write_series(page, name, text, series);
-    };
-    let paused = "Queues and kinds that are paused, or everything";
-    of_brakes("paused", paused, &|brake| brake.paused.as_ref().map(|_| 1.0));
-    let limit = "How many jobs of a queue or kind may run at a time";
-    of_brakes("running_limit", limit, &|brake| brake.limit.map(f64::from));
-    let rate = "How many jobs of a queue or kind may start in a second";
-    of_brakes("rate_per_second", rate, &|brake| per_second(brake.rate?));
+/// What is paused, and the limits that hold; no series where there is none. Those of groups and
+/// limiters hold for each key.
+fn write_limits(page: &mut Exposition, limits: &[Limit]) {
+    fn of(limit: &Limit) -> [(&str, &str); 2] {
+        [("scope", limit.scope.word()), ("name", limit.scope.name())]
+    }
+    let paused = limits.iter().filter(|limit| limit.paused.is_some());
+    let paused = paused.map(|limit| (of(limit), 1.0));
+    write_series(page, "paused", "Queues and kinds that are paused, or everything", paused);
+    let text = "How many jobs may run at a time, wait, or start in a second (rate)";
+    let series = limits.iter().flat_map(|limit| {
+        let [scope, name] = of(limit);
+        parts(limit).map(move |(what, value)| ([scope, name, ("what", what)], value))
+    });
+    write_series(page, "limit", text, series);
 }
 
-/// What operators have set for a group of concurrency keys; no series for announced defaults.
-fn write_groups<'a>(page: &mut Exposition, groups: &'a [ConcurrencyGroup]) {
-    let mut of_groups = |name: &str,
-                         text: &str,
-                         value: &dyn Fn(&ConcurrencyGroup) -> Option<f64>| {
-        let series = |group: &'a ConcurrencyGroup| Some(([("group", &*group.name)], value(group)?));
-        write_series(page, name, text, groups.iter().filter_map(series));
-    };
-    let limit = "How many jobs of each key of a group may run at a time, if operators set it";
-    of_groups("group_limit", limit, &|group| group.override_limit.map(f64::from));
-    let rate = "How many jobs of each key of a group may start in a second, if operators set it";
-    of_groups("group_rate_per_second", rate, &|group| per_second(group.override_rate??));
-}
-
-/// How many may start in a second.
-fn per_second(rate: Rate) -> Option<f64> {
-    Some(rate.every.as_secs_f64().recip())
+/// The parts of a limit that hold, each with its number.
+fn parts(limit: &Limit) -> impl Iterator<Item = (&'static str, f64)> + use<> {
+    let running = limit.most_running().map(|most| ("running", most.into()));
+    let rate = limit.most_often().map(|rate| ("rate", rate.every.as_secs_f64().recip()));
+    let waiting = limit.most_waiting().map(|most| ("waiting", most.into()));
+    [running, rate, waiting].into_iter().flatten()
 }
 
 /// One of the histograms.

@@ -2,7 +2,6 @@
 
 pub(crate) mod attention;
 pub(crate) mod audit;
-pub(crate) mod brakes;
 pub(crate) mod concurrency;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;
@@ -10,6 +9,7 @@ pub(crate) mod dead_letters;
 pub(crate) mod job;
 pub(crate) mod jobs;
 pub(crate) mod kinds;
+pub(crate) mod limits;
 pub(crate) mod measured;
 pub(crate) mod operations;
 pub(crate) mod overview;

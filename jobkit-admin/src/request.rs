@@ -1,12 +1,11 @@
 //! The fields of a request, and what they ask for.
 
 pub(crate) mod audit;
-pub(crate) mod brakes;
 pub(crate) mod bulk;
 pub(crate) mod dead_letters;
 pub(crate) mod fields;
 pub(crate) mod jobs;
-pub(crate) mod pace;
+pub(crate) mod limits;
 pub(crate) mod preferences;
 pub(crate) mod schedules;
 pub(crate) mod time;

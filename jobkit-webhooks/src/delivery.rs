@@ -12,7 +12,7 @@ use crate::{Answer, Verdict, Webhooks};
 ///
 /// Four deliveries to an endpoint run at a time, across all workers, so a slow server delays only
 /// its own events. An operator can change that for one endpoint or for all, as with any
-/// [key](jobkit::Admin::limit_key).
+/// [key](jobkit::Admin::key).
 ///
 /// An event is tried ten times in three and a quarter days. An event that is not delivered by then,
 /// or that the endpoint refuses, becomes a dead letter. Its key is `endpoint/id`, so each event has

@@ -159,7 +159,8 @@ pub struct ParseRateError(String);
 impl FromStr for Rate {
     type Err = ParseRateError;
 
-    /// Reads `100/min`: a number, and `s`, `min`, `h` or `d`.
+    /// Reads `100/min` or `100/minute`: a number, and `s`, `min`, `h` or `d`, as
+    /// `#[job(rate = …)]` does.
     ///
     /// # Errors
     /// For any other text.
@@ -168,10 +169,10 @@ impl FromStr for Rate {
         let (count, unit) = text.split_once('/').ok_or_else(wrong)?;
         let count = count.trim().parse().ok().filter(|count| (1..=86_400_000).contains(count));
         let seconds = match unit.trim() {
-            "s" => 1,
-            "min" => 60,
-            "h" => 60 * 60,
-            "d" => 24 * 60 * 60,
+            "s" | "sec" | "second" => 1,
+            "m" | "min" | "minute" => 60,
+            "h" | "hour" => 60 * 60,
+            "d" | "day" => 24 * 60 * 60,
             _ => return Err(wrong()),
         };
         Ok(Self::per(count.ok_or_else(wrong)?, Duration::from_secs(seconds)))

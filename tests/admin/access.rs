@@ -196,7 +196,7 @@ async fn every_page_answers_a_viewer_of_the_database_and_has_no_payload() {
     }
     let paused = "jobkit.limits where paused_at is not null";
     let before = roles.lab.count(paused).await;
-    let reply = post(&app, "/queues/pause", "queue=another&reason=").await;
+    let reply = post(&app, "/limits/pause", "scope=queue&name=another&reason=").await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
     assert!(reply.body.contains("The database does not allow that"), "{}", reply.body);
     assert_eq!(roles.lab.count(paused).await, before);

@@ -43,68 +43,83 @@ async fn site() -> (Lab, Router) {
 #[tokio::test]
 async fn a_queue_is_paused_and_resumed() {
     let (lab, app) = site().await;
-    let text = act(&app, "/queues/pause", "queue=mail&reason=the+relay+is+down").await;
-    assert_eq!(text, "mail is paused: no job starts.");
+    let text = act(&app, "/limits/pause", "scope=queue&name=mail&reason=the+relay+is+down").await;
+    assert_eq!(text, "Queue mail is paused: no job starts.");
     let page = get(&app, "/queues").await.body;
     assert!(page.contains("by alice: the relay is down"), "{page}");
-    assert_eq!(act(&app, "/queues/resume", "queue=mail").await, "mail is resumed.");
-    assert_eq!(act(&app, "/queues/resume", "queue=mail").await, "mail was not paused.");
+    assert_eq!(
+        act(&app, "/limits/resume", "scope=queue&name=mail").await,
+        "Queue mail is resumed."
+    );
+    assert_eq!(
+        act(&app, "/limits/resume", "scope=queue&name=mail").await,
+        "Queue mail was not paused."
+    );
     assert_eq!((audited(&lab, "pause").await, audited(&lab, "resume").await), (1, 1));
 }
 
 #[tokio::test]
-async fn a_queue_is_bounded_and_says_how_full_it_is() {
-    let (lab, app) = site().await;
-    assert_eq!(
-        act(&app, "/queues/bound", "queue=send_receipt_03&bound=1").await,
-        "send_receipt_03 is bounded to 1 waiting jobs."
-    );
+async fn a_queue_has_a_limit_of_waiting_jobs_and_says_how_full_it_is() {
+    let (_lab, app) = site().await;
+    let queue = "scope=queue&name=send_receipt_03";
+    let text = act(&app, "/limits/set", &format!("{queue}&waiting=1")).await;
+    assert!(text.starts_with("Queue send_receipt_03 is set: "), "{text}");
     let page = get(&app, "/queues").await.body;
     assert!(page.contains("of 1 wait"), "{page}");
     let metrics = get(&app, "/metrics").await.body;
-    assert!(metrics.contains("jobkit_queue_bound{queue=\"send_receipt_03\"} 1"), "{metrics}");
+    let series = "jobkit_limit{scope=\"queue\",name=\"send_receipt_03\",what=\"waiting\"} 1";
+    assert!(metrics.contains(series), "{metrics}");
     assert!(metrics.contains("jobkit_queue_full{queue=\"send_receipt_03\"} 1"), "{metrics}");
-    assert_eq!(
-        act(&app, "/queues/bound", "queue=send_receipt_03&bound=").await,
-        "send_receipt_03 is not bounded."
-    );
-    assert_eq!(audited(&lab, "bound").await, 2);
+    let text = act(&app, "/limits/set", &format!("{queue}&waiting=reset")).await;
+    assert_eq!(text, "Queue send_receipt_03 is set: no limit.");
 }
 
 #[tokio::test]
 async fn limits_are_set_and_given_back() {
     let (lab, app) = site().await;
-    let text = act(&app, "/concurrency/limit-group", "group=send_receipt_03&limit=7").await;
-    assert_eq!(text, "The limit of send_receipt_03 is 7.");
-    let group = "jobkit.limits where name = 'send_receipt_03' and running = 7";
-    assert_eq!(lab.count(group).await, 1);
-    act(&app, "/concurrency/limit-group", "group=send_receipt_03&limit=").await;
-    assert_eq!(lab.count(group).await, 0);
-    let key = "group=send_receipt_04&key=send_receipt_04&limit=0";
-    let text = act(&app, "/concurrency/limit-key", key).await;
-    assert_eq!(text, "send_receipt_04/send_receipt_04 is stopped: its limit is 0.");
-    let reply = post(&app, "/concurrency/limit-key", "group=misspelt&key=a&limit=1").await;
-    assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let group = "scope=group&name=send_receipt_03";
+    let text = act(&app, "/limits/set", &format!("{group}&running=7")).await;
+    assert!(text.starts_with("Group send_receipt_03 is set: at most 7 of each key run"), "{text}");
+    let page = get(&app, "/limits").await.body;
+    assert!(page.contains("7 of each key at a time") && page.contains("an operator"), "{page}");
+    let text = act(&app, "/limits/set", &format!("{group}&running=reset")).await;
+    assert!(!text.contains("at most 7"), "{text}");
+    let key = "scope=key&name=send_receipt_04&key=send_receipt_04&running=0";
+    let text = act(&app, "/limits/set", key).await;
+    assert!(text.starts_with("Key send_receipt_04/send_receipt_04 is set: none starts"), "{text}");
+    for wrong in [
+        "scope=key&name=misspelt&key=a&running=1",
+        "scope=key&name=send_receipt_04&running=1",
+        "scope=group&name=send_receipt_04",
+        "scope=group&name=send_receipt_04&running=many",
+        "scope=group&name=send_receipt_04&waiting=1",
+        "scope=all&running=1",
+    ] {
+        let reply = post(&app, "/limits/set", wrong).await;
+        assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+    }
     assert_eq!(audited(&lab, "limit").await, 3);
 }
 
 #[tokio::test]
 async fn a_key_has_a_rate_and_a_pause() {
     let (lab, app) = site().await;
-    let key = "group=send_receipt_04&key=send_receipt_04";
-    let text = act(&app, "/concurrency/rate-key", &format!("{key}&rate=90/min")).await;
-    assert!(text.starts_with("send_receipt_04/send_receipt_04: "), "{text}");
-    act(&app, "/concurrency/pause-key", &format!("{key}&minutes=5&reason=429")).await;
-    let page = get(&app, &format!("/concurrency/key?{key}")).await.body;
+    let key = "scope=key&name=send_receipt_04&key=send_receipt_04";
+    let text = act(&app, "/limits/set", &format!("{key}&rate=90/min")).await;
+    assert!(text.contains("90/min"), "{text}");
+    act(&app, "/limits/pause", &format!("{key}&minutes=5&reason=429")).await;
+    let of_key = "/concurrency/key?group=send_receipt_04&key=send_receipt_04";
+    let page = get(&app, of_key).await.body;
     assert!(page.contains(">Rate<") && page.contains(">Paused<"), "{page}");
-    let text = act(&app, "/concurrency/resume-key", key).await;
-    assert_eq!(text, "send_receipt_04/send_receipt_04 is resumed.");
-    let text = act(&app, "/concurrency/rate-key", &format!("{key}&rate=none")).await;
-    assert_eq!(text, "send_receipt_04/send_receipt_04 has no rate.");
-    let wrong = post(&app, "/concurrency/rate-key", &format!("{key}&rate=fast")).await;
+    let page = get(&app, "/limits?only=paused").await.body;
+    assert!(page.contains("key send_receipt_04/send_receipt_04"), "{page}");
+    let text = act(&app, "/limits/resume", key).await;
+    assert_eq!(text, "Key send_receipt_04/send_receipt_04 is resumed.");
+    let text = act(&app, "/limits/set", &format!("{key}&rate=none")).await;
+    assert!(!text.contains("90/min"), "{text}");
+    let wrong = post(&app, "/limits/set", &format!("{key}&rate=fast")).await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-    let acts = [audited(&lab, "rate").await, audited(&lab, "pause").await];
-    assert_eq!((acts, audited(&lab, "resume").await), ([2, 1], 1));
+    assert_eq!((audited(&lab, "pause").await, audited(&lab, "resume").await), (1, 1));
 }
 
 /// Begins an operation as its page has it, and says where that leads.
@@ -265,7 +280,7 @@ async fn a_worker_is_asked_to_stop() {
 async fn a_script_gets_what_changes_of_the_page() {
     let (_lab, app) = site().await;
     let script = [("hx-request", "true"), ("hx-current-url", "http://jobs.test/queues?after=a")];
-    let reply = post_with(&app, "/queues/pause", &script, "queue=mail").await;
+    let reply = post_with(&app, "/limits/pause", &script, "scope=queue&name=mail").await;
     assert_eq!(reply.header("location"), "/queues?after=a", "the page is the same");
     let page = follow(&app, &reply, &script).await;
     assert!(page.body.contains("mail is paused") && page.body.contains("hx-swap-oob"));
@@ -276,11 +291,11 @@ async fn a_script_gets_what_changes_of_the_page() {
 async fn a_script_leaves_a_page_for_another() {
     let (_lab, app) = site().await;
     let script = [("hx-request", "true"), ("hx-current-url", "http://jobs.test/dead/1")];
-    let reply = post_with(&app, "/queues/pause", &script, "queue=mail").await;
+    let reply = post_with(&app, "/limits/pause", &script, "scope=queue&name=mail").await;
     assert_eq!((reply.status, reply.header("location")), (StatusCode::NO_CONTENT, ""));
     let cookie = reply.header("set-cookie").split(';').next().unwrap();
     let page = ask(&app, "GET", reply.header("hx-redirect"), &[("cookie", cookie)], "").await;
-    assert_eq!(said(&page), "mail is paused: no job starts.");
+    assert_eq!(said(&page), "Queue mail is paused: no job starts.");
     assert!(page.body.contains("hx-get=\"/queues\""), "it asks for itself");
 }
 

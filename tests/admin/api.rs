@@ -59,16 +59,20 @@ async fn numbers_are_clamped_whatever_they_are() {
 async fn what_makes_no_sense_is_said_to() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
-    let (pause, dead) = ("/api/v1/queues/pause", "/api/v1/dead-letters/1/edit");
+    let (pause, set) = ("/api/v1/limits/pause", "/api/v1/limits/set");
     for (path, body) in [
         (pause, "{}"),
-        (pause, "{\"queue\": \"\"}"),
-        (pause, "{\"queue\": 7}"),
-        (pause, "{\"queue\": \"a\", \"extra\": 1}"),
+        (pause, r#"{"scope": "queue", "name": ""}"#),
+        (pause, r#"{"scope": "queue", "name": 7}"#),
+        (pause, r#"{"scope": "queue", "name": "a", "extra": 1}"#),
+        (pause, r#"{"scope": "planet", "name": "x"}"#),
+        (pause, r#"{"scope": "group", "name": "send_receipt_01"}"#),
         (pause, "not json"),
-        (dead, "{\"queue\": \"x\"}"),
-        ("/api/v1/groups/limit", "{\"group\": \"send_receipt_01\", \"limit\": -1}"),
-        ("/api/v1/groups/limit", "{\"group\": \"send_receipt_01\", \"limit\": 1000001}"),
+        ("/api/v1/dead-letters/1/edit", "{\"queue\": \"x\"}"),
+        (set, r#"{"scope": "group", "name": "send_receipt_01", "running": -1}"#),
+        (set, r#"{"scope": "group", "name": "send_receipt_01", "running": 1000001}"#),
+        (set, r#"{"scope": "group", "name": "send_receipt_01", "burst": 1}"#),
+        (set, r#"{"scope": "group", "name": "send_receipt_01"}"#),
         ("/api/v1/jobs/1/reschedule", "{\"at\": \"tomorrow\"}"),
     ] {
         let reply = send(&app, path, body).await;
@@ -78,44 +82,50 @@ async fn what_makes_no_sense_is_said_to() {
         assert!(problem["detail"].as_str().unwrap().len() > 5, "{problem}");
     }
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    let reply = ask(&app, "POST", pause, &form, "queue=mail").await;
+    let reply = ask(&app, "POST", pause, &form, "scope=queue&name=mail").await;
     assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(lab.count("jobkit.limits where name = 'mail'").await, 0);
 }
 
 #[tokio::test]
-async fn programs_and_people_hold_kinds_and_queues_back() {
+async fn programs_and_people_pause_and_limit_kinds_and_queues() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
-    for (path, body) in [
-        ("pause", r#"{"scope": "kind", "name": "send", "reason": "wrong"}"#),
-        ("limit", r#"{"scope": "queue", "name": "mail", "limit": 3}"#),
-        ("rate", r#"{"scope": "queue", "name": "mail", "rate": "90/min"}"#),
-    ] {
-        let reply = send(&app, &format!("/api/v1/brakes/{path}"), body).await;
+    let limit = r#"{"scope": "queue", "name": "mail", "running": 3, "rate": "90/min", "burst": 2}"#;
+    for (path, body) in
+        [("pause", r#"{"scope": "kind", "name": "send", "reason": "wrong"}"#), ("set", limit)]
+    {
+        let reply = send(&app, &format!("/api/v1/limits/{path}"), body).await;
         assert_eq!(reply.status, StatusCode::NO_CONTENT, "{}", reply.body);
     }
-    let brakes = json(&ask(&app, "GET", "/api/v1/brakes", &[], "").await);
-    let (kind, queue) = (&brakes["items"][0], &brakes["items"][1]);
+    let listed = async |of: &str| {
+        let page = json(&get(&app, &format!("/api/v1/limits?scope={of}")).await);
+        page["items"].as_array().unwrap().last().unwrap().clone()
+    };
+    let kind = listed("kind").await;
     assert_eq!((&kind["name"], &kind["paused"]["actor"]), (&"send".into(), &"alice".into()));
-    assert_eq!((&queue["limit"], &queue["rate"]), (&3.into(), &"90/min, burst 1".into()));
-    for (path, word) in [("/kinds", "paused by alice (wrong)"), ("/queues", "at most 3 run")] {
-        let page = ask(&app, "GET", path, &[], "").await;
-        assert!(page.body.contains(word), "{path}");
+    let queue = listed("queue&name=mail").await;
+    assert_eq!(queue["running"], serde_json::json!({"value": 3, "by": "operator"}));
+    assert_eq!((&queue["rate"]["value"], &queue["runs"]), (&"90/min, burst 2".into(), &0.into()));
+    for (path, word) in [
+        ("/kinds", "paused by alice (wrong)"),
+        ("/queues", "at most 3 run"),
+        ("/limits", "3 at a time"),
+    ] {
+        assert!(get(&app, path).await.body.contains(word), "{path}");
     }
     let form = [("content-type", "application/x-www-form-urlencoded")];
     for (path, fields) in [
-        ("/brakes/resume", "scope=kind&name=send"),
-        ("/brakes/limit", "scope=queue&name=mail&limit="),
-        ("/brakes/rate", "scope=queue&name=mail&rate=&burst="),
+        ("/limits/resume", "scope=kind&name=send"),
+        ("/limits/set", "scope=queue&name=mail&running=reset&rate=reset&burst="),
     ] {
         let reply = ask(&app, "POST", path, &form, fields).await;
         assert_eq!(reply.status, StatusCode::SEE_OTHER, "{path}: {}", reply.body);
     }
-    assert_eq!(lab.count("jobkit.limits where holds").await, 0);
-    let nonsense = r#"{"scope": "planet", "name": "x"}"#;
-    let reply = send(&app, "/api/v1/brakes/pause", nonsense).await;
-    assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let page = json(&get(&app, "/api/v1/limits?scope=kind").await);
+    assert_eq!(page["items"], Value::Array(Vec::new()));
+    let page = json(&get(&app, "/api/v1/limits?scope=queue&name=mail").await);
+    assert_eq!(page["items"], Value::Array(Vec::new()));
 }
 
 #[tokio::test]
@@ -133,20 +143,22 @@ async fn programs_act_as_people_do() {
     assert_eq!(job, replay.to_string());
     assert_eq!(send(&app, &path, "").await.status, StatusCode::CONFLICT);
 
-    let pause = "{\"queue\": \"mail\", \"reason\": \"by a program\"}";
-    let reply = send(&app, "/api/v1/queues/pause", pause).await;
+    let pause = r#"{"scope": "queue", "name": "mail", "reason": "by a program"}"#;
+    let reply = send(&app, "/api/v1/limits/pause", pause).await;
     assert_eq!(reply.status, StatusCode::NO_CONTENT);
     let paused = "jobkit.limits where name = 'mail' and paused_by = 'alice'";
     assert_eq!(lab.count(paused).await, 1);
 
-    let bound = |most: &str| format!("{{\"queue\": \"send_receipt_03\", \"bound\": {most}}}");
-    let reply = send(&app, "/api/v1/queues/bound", &bound("1")).await;
+    let waiting = |most: &str| {
+        format!(r#"{{"scope": "queue", "name": "send_receipt_03", "waiting": {most}}}"#)
+    };
+    let reply = send(&app, "/api/v1/limits/set", &waiting("1")).await;
     assert_eq!(reply.status, StatusCode::NO_CONTENT);
     lab.run(KINDS).await;
     let full = "{\"kind\": \"newest\", \"args\": {}, \"queue\": \"send_receipt_03\"}";
     let refused = send(&app, "/api/v1/jobs", full).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
-    let reply = send(&app, "/api/v1/queues/bound", &bound("null")).await;
+    let reply = send(&app, "/api/v1/limits/set", &waiting("null")).await;
     assert_eq!(reply.status, StatusCode::NO_CONTENT);
 
     let later: i64 = lab.value("select max(job_id) from jobkit.scheduled").await;
@@ -159,28 +171,29 @@ async fn programs_act_as_people_do() {
 async fn programs_set_rates_and_pause_keys() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
-    let key = r#""group": "send_receipt_04", "key": "send_receipt_04""#;
+    let key = r#""scope": "key", "name": "send_receipt_04", "key": "send_receipt_04""#;
     let shown = async || {
         let page = json(&get(&app, "/api/v1/semaphores?group=send_receipt_04&limit=500").await);
         let keys = page["items"].as_array().unwrap();
         keys.iter().find(|item| item["key"] == "send_receipt_04").unwrap().clone()
     };
     let act = async |what: &str, more: &str| {
-        let reply = send(&app, &format!("/api/v1/{what}"), &format!("{{{key}{more}}}")).await;
+        let reply =
+            send(&app, &format!("/api/v1/limits/{what}"), &format!("{{{key}{more}}}")).await;
         assert_eq!(reply.status, StatusCode::NO_CONTENT, "{what}: {}", reply.body);
     };
-    act("semaphores/rate", r#", "rate": "100/min""#).await;
+    act("set", r#", "rate": "100/min""#).await;
     assert!(shown().await["rate"].as_str().unwrap().starts_with("100/min"));
-    act("semaphores/rate", r#", "rate": null"#).await;
+    act("set", r#", "rate": null"#).await;
     assert_eq!(shown().await["rate"], Value::Null);
-    act("semaphores/pause", r#", "seconds": 600, "reason": "429""#).await;
+    act("pause", r#", "seconds": 600, "reason": "429""#).await;
     assert!(shown().await["paused_until"].is_string());
-    act("semaphores/resume", "").await;
+    act("resume", "").await;
     assert_eq!(shown().await["paused_until"], Value::Null);
-    let body = r#"{"group": "send_receipt_04", "rate": "5/s"}"#;
-    assert_eq!(send(&app, "/api/v1/groups/rate", body).await.status, StatusCode::NO_CONTENT);
-    for (action, times) in [("rate", 3), ("pause", 1), ("resume", 1)] {
-        let audited = format!("jobkit.audit where action = '{action}' and actor = 'alice'");
+    let body = r#"{"scope": "group", "name": "send_receipt_04", "rate": "5/s"}"#;
+    assert_eq!(send(&app, "/api/v1/limits/set", body).await.status, StatusCode::NO_CONTENT);
+    for (action, times) in [("limit|rate", 3), ("pause", 1), ("resume", 1)] {
+        let audited = format!("jobkit.audit where action ~ '^({action})$' and actor = 'alice'");
         assert_eq!(lab.count(&audited).await, times, "{action}");
     }
 }
@@ -189,12 +202,12 @@ async fn programs_set_rates_and_pause_keys() {
 async fn no_rate_and_no_pause_is_set_by_a_wrong_word_or_without_the_right() {
     let lab = world::ordinary().await;
     let admin = dashboard(&lab, Permissions::admin());
-    let key = r#""group": "send_receipt_04", "key": "send_receipt_04""#;
-    let unknown = r#""group": "misspelt", "key": "a""#;
+    let key = r#""scope": "key", "name": "send_receipt_04", "key": "send_receipt_04""#;
+    let unknown = r#""scope": "key", "name": "misspelt", "key": "a""#;
     let bodies = [
-        ("rate", format!(r#"{{{key}, "rate": "often"}}"#)),
-        ("rate", format!(r#"{{{key}, "rat": "5/s"}}"#)),
-        ("rate", format!(r#"{{{unknown}, "rate": "5/s"}}"#)),
+        ("set", format!(r#"{{{key}, "rate": "often"}}"#)),
+        ("set", format!(r#"{{{key}, "rat": "5/s"}}"#)),
+        ("set", format!(r#"{{{unknown}, "rate": "5/s"}}"#)),
         ("pause", format!(r#"{{{key}, "seconds": -1}}"#)),
         ("pause", format!(r#"{{{key}}}"#)),
         ("pause", format!(r#"{{{unknown}, "seconds": 1}}"#)),
@@ -202,13 +215,13 @@ async fn no_rate_and_no_pause_is_set_by_a_wrong_word_or_without_the_right() {
     ];
     let viewer = dashboard(&lab, Permissions::viewer());
     for (what, body) in bodies {
-        let path = format!("/api/v1/semaphores/{what}");
+        let path = format!("/api/v1/limits/{what}");
         let reply = send(&admin, &path, &body).await;
         assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{what} {body}: {}", reply.body);
         let reply = send(&viewer, &path, &body).await;
         assert_eq!(reply.status, StatusCode::NOT_FOUND, "{what} {body}: {}", reply.body);
     }
-    let kept = "jobkit.audit where subject = 'concurrency_key'";
+    let kept = "jobkit.audit where subject in ('key', 'concurrency_key')";
     assert_eq!(lab.count(kept).await, 0);
 }
 
@@ -287,7 +300,7 @@ async fn monitoring_gets_gauges_without_keys_or_payloads() {
     let lab = world::ordinary().await;
     let reply = get(&dashboard(&lab, Permissions::viewer()), "/metrics").await;
     assert!(reply.header("content-type").starts_with("text/plain; version=0.0.4"));
-    let ready = "jobkit_queue_paused{queue=\"send_receipt_05\"} 1";
+    let ready = "jobkit_paused{scope=\"queue\",name=\"send_receipt_05\"} 1";
     assert!(reply.body.contains(ready), "{}", reply.body);
     assert!(reply.body.contains("jobkit_workers 1\n"), "{}", reply.body);
 }

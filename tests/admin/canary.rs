@@ -266,7 +266,7 @@ pub(crate) async fn served(app: &Router, lab: &Lab) -> Vec<(String, String)> {
 async fn streamed(app: &Router, lab: &Lab) -> (String, String) {
     let mut stream = live::listen(app).await;
     sing(How::Wait).options().after(Duration::from_secs(3600)).enqueue(lab.pool()).await.unwrap();
-    post(app, "/queues/pause", "queue=elsewhere").await;
+    post(app, "/limits/pause", "scope=queue&name=elsewhere").await;
     let told = tokio::time::timeout(Duration::from_secs(30), live::next(&mut stream)).await;
     let told = told.unwrap();
     assert!(told.contains("changed"), "{told}");

@@ -49,7 +49,7 @@ async fn links_from_elsewhere_work() {
 async fn no_answer_allows_another_origin() {
     let lab = Lab::new().await;
     let app = dashboard(&lab, Permissions::admin());
-    for (method, path) in [("GET", "/api/v1/queues"), ("OPTIONS", "/api/v1/queues/pause")] {
+    for (method, path) in [("GET", "/api/v1/queues"), ("OPTIONS", "/api/v1/limits/pause")] {
         let reply = ask(&app, method, path, &[("origin", "http://evil.test")], "").await;
         assert_eq!(reply.header("access-control-allow-origin"), "");
     }
@@ -59,12 +59,12 @@ async fn no_answer_allows_another_origin() {
 /// `jobs.test`, which `ask` has.
 async fn as_site(app: &Router, host: &str, origin: &str) -> [StatusCode; 3] {
     let mut seen = [StatusCode::OK; 3];
-    let asked = [("GET", "/api/v1/overview"), ("POST", "/queues/pause"), ("GET", "/no/such")];
+    let asked = [("GET", "/api/v1/overview"), ("POST", "/limits/pause"), ("GET", "/no/such")];
     for ((method, path), status) in asked.into_iter().zip(&mut seen) {
         let request = axum::http::Request::builder().method(method).uri(path).header("host", host);
         let request = request.header("origin", origin).header("sec-fetch-site", "same-origin");
         let request = request.header("content-type", "application/x-www-form-urlencoded");
-        let request = request.body("queue=mail&reason=".to_owned()).unwrap();
+        let request = request.body("scope=queue&name=mail&reason=".to_owned()).unwrap();
         *status = tower::ServiceExt::oneshot(app.clone(), request).await.unwrap().status();
     }
     seen

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use jobkit::Admin;
-use jobkit::admin::brakes::Scope;
+use jobkit::admin::limits::Change;
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 use serde_json::Value;
@@ -55,14 +55,14 @@ async fn one_that_waits_for_the_end_of_another_names_it() {
 #[tokio::test]
 async fn one_whose_kind_is_at_its_limit_says_so() {
     let (lab, app) = site().await;
-    let kind = Scope::Kind("sync".into());
-    Admin::new(lab.pool()).limit_running(&kind, Some(1)).await.unwrap();
+    let admin = Admin::new(lab.pool());
+    let _ = admin.kind("sync").set(&Change::new().running(1)).await.unwrap();
     enqueue(&lab, "").await;
     claim(&lab, 1).await;
     let waits = enqueue(&lab, "").await;
     let at_its_limit = "Ready, but its kind sync has 1 of at most 1 running";
     told(&app, waits, at_its_limit).await;
-    Admin::new(lab.pool()).pause_scope(&Scope::All, "a bad deploy").await.unwrap();
+    admin.everything().pause("a bad deploy").await.unwrap();
     let api = told(&app, waits, "Everything is paused").await;
     let reasons = api["reasons"].as_array().unwrap().iter();
     assert!(reasons.skip(1).any(|why| why.as_str().unwrap().starts_with(at_its_limit)), "{api}");

@@ -34,7 +34,7 @@ async fn a_change_is_told_at_once_and_without_saying_what_it_was() {
     let lab = Lab::new().await;
     let app = dashboard(&lab, Permissions::admin());
     let mut stream = listen(&app).await;
-    post(&app, "/queues/pause", "queue=secret-queue").await;
+    post(&app, "/limits/pause", "scope=queue&name=secret-queue").await;
     let told = tokio::time::timeout(Duration::from_secs(10), next(&mut stream)).await.unwrap();
     assert_eq!(told, "event: jobkit\ndata: changed\n\n");
 }

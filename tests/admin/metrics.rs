@@ -8,8 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use jobkit::Admin;
-use jobkit::admin::brakes::{Rate, Scope};
-use jobkit::admin::semaphores::Limited;
+use jobkit::admin::limits::{Change, Limited, Rate};
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
@@ -81,49 +80,51 @@ async fn what_holds_back_queues_and_kinds_is_a_series_while_it_does() {
     let lab = Lab::new().await;
     let app = dashboard(&lab, Permissions::viewer());
     let admin = Admin::new(lab.pool());
-    let (queue, kind) = (Scope::Queue("mail".into()), Scope::Kind("pay".into()));
-    admin.limit_running(&kind, Some(5)).await.unwrap();
-    admin.limit_rate(&queue, Some(Rate::per(120, Duration::from_secs(60)))).await.unwrap();
-    admin.pause_scope(&Scope::All, "").await.unwrap();
+    let (queue, kind) = (admin.queue("mail"), admin.kind("pay"));
+    let _ = kind.set(&Change::new().running(5)).await.unwrap();
+    let twice = Rate::per(120, Duration::from_secs(60));
+    let _ = queue.set(&Change::new().rate(twice)).await.unwrap();
+    admin.everything().pause("").await.unwrap();
     for (name, label, is) in [
-        ("jobkit_running_limit{", "scope=\"kind\",name=\"pay\"", 5.0),
-        ("jobkit_rate_per_second{", "scope=\"queue\",name=\"mail\"", 2.0),
+        ("jobkit_limit{", "scope=\"kind\",name=\"pay\",what=\"running\"", 5.0),
+        ("jobkit_limit{", "scope=\"queue\",name=\"mail\",what=\"rate\"", 2.0),
         ("jobkit_paused{", "scope=\"all\"", 1.0),
     ] {
         assert_eq!(value(&app, name, label).await, is, "{name}");
     }
-    admin.limit_running(&kind, None).await.unwrap();
-    admin.limit_rate(&queue, None).await.unwrap();
-    admin.resume_scope(&Scope::All).await.unwrap();
+    let _ = kind.set(&Change::new().reset_running()).await.unwrap();
+    let _ = queue.set(&Change::new().reset_rate()).await.unwrap();
+    admin.everything().resume().await.unwrap();
     let text = get(&app, "/metrics").await.body;
-    for name in ["jobkit_running_limit{", "jobkit_rate_per_second{", "jobkit_paused{"] {
+    for name in ["jobkit_limit{", "jobkit_paused{"] {
         assert!(!text.contains(name), "{text}");
     }
 }
 
 #[tokio::test]
-async fn what_operators_set_for_keys_is_told_by_group_and_paused_keys_are_counted() {
+async fn limits_of_keys_are_told_by_group_and_paused_keys_are_counted() {
     let lab = Lab::new().await;
     lab.run(&jobkit_tests::announce_group("pay", 1)).await;
     lab.run(&jobkit_tests::announce_group("sync", 2)).await;
     let app = dashboard(&lab, Permissions::viewer());
     let admin = Admin::new(lab.pool());
-    let paused = async || value(&app, "jobkit_keys_paused ", "").await;
+    let paused = async || value(&app, "jobkit_paused_keys ", "").await;
     assert_eq!(paused().await, 0.0);
-    let fast = Some(Some(Rate::per(120, Duration::from_secs(60))));
+    let fast = Rate::per(120, Duration::from_secs(60));
     let set = [
-        admin.limit_group("pay", Some(0)).await,
-        admin.rate_group("sync", fast).await,
+        admin.group("pay").set(&Change::new().running(0)).await,
+        admin.group("sync").set(&Change::new().rate(fast)).await,
         // A rate that is lifted is none.
-        admin.rate_group("pay", Some(None)).await,
-        admin.pause_key("pay", "acme", Duration::from_secs(600), None).await,
-        admin.pause_key("sync", "acme", Duration::from_secs(60), None).await,
+        admin.group("pay").set(&Change::new().no_rate()).await,
+        admin.key("pay", "acme").pause_for(Duration::from_secs(600), "").await,
+        admin.key("sync", "acme").pause_for(Duration::from_secs(60), "").await,
     ];
-    assert!(set.iter().all(|set| matches!(set, Ok(Limited::Set))), "{set:?}");
-    assert_eq!(value(&app, "jobkit_group_limit{", "group=\"pay\"").await, 0.0);
-    assert_eq!(value(&app, "jobkit_group_rate_per_second{", "").await, 2.0);
+    assert!(set.iter().all(|set| matches!(set, Ok(Limited::Changed))), "{set:?}");
+    let of_pay = "scope=\"group\",name=\"pay\",what=\"running\"";
+    assert_eq!(value(&app, "jobkit_limit{", of_pay).await, 0.0);
+    assert_eq!(value(&app, "jobkit_limit{", "what=\"rate\"").await, 2.0);
     assert_eq!(paused().await, 2.0);
-    admin.resume_key("pay", "acme").await.unwrap();
+    admin.key("pay", "acme").resume().await.unwrap();
     assert_eq!(paused().await, 1.0);
     let text = get(&app, "/metrics").await.body;
     assert!(!text.contains("acme"), "{text}");
@@ -150,12 +151,15 @@ async fn odd() -> Lab {
     let lab = Lab::new().await;
     let admin = Admin::new(lab.pool());
     for name in ODD {
-        admin.pause(name, "", "").await.unwrap();
-        admin.limit_running(&Scope::Kind(name.into()), Some(5)).await.unwrap();
+        admin.queue(name).pause("").await.unwrap();
+        let _ = admin.kind(name).set(&Change::new().running(5)).await.unwrap();
         let group = "select count(*) from jobkit.announce_limits(jsonb_build_array(
             jsonb_build_object('scope', 'group', 'name', $1::text, 'running', 1)))";
         sqlx::query(group).bind(name).execute(lab.pool()).await.unwrap();
-        assert_eq!(admin.limit_group(name, Some(7)).await.unwrap(), Limited::Set);
+        assert_eq!(
+            admin.group(name).set(&Change::new().running(7)).await.unwrap(),
+            Limited::Changed
+        );
         let measure =
             "insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
             values (15, date_bin('15 min', now(), 'epoch'), $1, $1, 'finish', 1, '{1}', '{1}')";
@@ -184,12 +188,12 @@ async fn whatever_a_name_has_in_it_each_format_says_it_as_it_is() {
     let odd: BTreeSet<String> = ODD.into_iter().map(str::to_owned).collect();
     for samples in [&plain, &open] {
         for (name, label) in [
-            ("jobkit_queue_paused", "queue"),
+            ("jobkit_queue_full", "queue"),
+            ("jobkit_paused", "name"),
             ("jobkit_attempts_total", "queue"),
             ("jobkit_attempts_total", "kind"),
             ("jobkit_run_seconds_bucket", "kind"),
-            ("jobkit_running_limit", "name"),
-            ("jobkit_group_limit", "group"),
+            ("jobkit_limit", "name"),
         ] {
             assert_eq!(names(samples, name, label), odd, "{name} {label}");
         }

@@ -78,7 +78,7 @@ async fn a_slash_at_the_end_makes_no_difference() {
 async fn redirects_and_cookies_stay_under_the_mount() {
     let lab = world::ordinary().await;
     for (prefix, app) in mounts(&lab) {
-        let reply = post(&app, &format!("{prefix}/queues/resume"), "queue=mail").await;
+        let reply = post(&app, &format!("{prefix}/limits/resume"), "scope=queue&name=mail").await;
         assert_eq!(reply.status, StatusCode::SEE_OTHER, "{prefix}: {}", reply.body);
         assert_eq!(reply.header("location"), format!("{prefix}/queues"));
         let path = if prefix.is_empty() { "/" } else { prefix };
@@ -91,8 +91,8 @@ async fn nobody_is_sent_elsewhere() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
     for back in ["//evil.test", "https://evil.test", "/\\evil.test", "evil", "%2F%2Fevil.test"] {
-        let form = format!("queue=mail&back={back}");
-        let reply = post(&app, "/queues/resume", &form).await;
+        let form = format!("scope=queue&name=mail&back={back}");
+        let reply = post(&app, "/limits/resume", &form).await;
         assert_eq!(reply.header("location"), "/queues", "{back}");
     }
     for path in ["//evil.test/queues", "///evil.test", "/\\evil.test/queues", "//evil.test?a=b"] {
@@ -103,7 +103,8 @@ async fn nobody_is_sent_elsewhere() {
             assert!(!rest.starts_with(['/', '\\']), "{path}: {:.60}", &reply.body[at..]);
         }
     }
-    let reply = post(&app, "/queues/resume", "queue=mail&back=/concurrency?only=limit").await;
+    let form = "scope=queue&name=mail&back=/concurrency?only=limit";
+    let reply = post(&app, "/limits/resume", form).await;
     assert_eq!(reply.header("location"), "/concurrency?only=limit");
 }
 

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use crate::site::{dashboard, get, send};
 
-const QUEUE: &str = "/api/v1/queues/pause";
-const SCOPE: &str = "/api/v1/brakes/pause";
+const PAUSE: &str = "/api/v1/limits/pause";
 
 /// A queue of which one job runs.
 async fn site() -> (Lab, Router) {
@@ -44,18 +43,19 @@ async fn running(app: &Router, path: &str, body: &str) -> Value {
 #[tokio::test]
 async fn a_pause_says_how_many_run_when_its_wait_is_over() {
     let (lab, app) = site().await;
-    for (path, body, paused) in [
-        (QUEUE, r#"{"queue": "mail", "wait_seconds": 0}"#, "queues"),
-        (SCOPE, r#"{"scope": "kind", "name": "sync", "wait_seconds": 0}"#, "brakes"),
+    for body in [
+        r#"{"scope": "queue", "name": "mail", "wait_seconds": 0}"#,
+        r#"{"scope": "kind", "name": "sync", "wait_seconds": 0}"#,
     ] {
-        assert_eq!(running(&app, path, body).await, json!({"running": 1}), "{path}");
-        assert_eq!(lab.count(&format!("jobkit.{paused} where paused_by = 'alice'")).await, 1);
+        assert_eq!(running(&app, PAUSE, body).await, json!({"running": 1}), "{body}");
     }
+    let noted = "jobkit.audit where action = 'pause' and actor = 'alice'";
+    assert_eq!(lab.count(noted).await, 2);
     // Few wait at a time, so that others are served meanwhile.
-    let wait = r#"{"queue": "mail", "wait_seconds": 30}"#;
-    let waits = async || running(&app, QUEUE, wait).await;
+    let wait = r#"{"scope": "queue", "name": "mail", "wait_seconds": 30}"#;
+    let waits = async || running(&app, PAUSE, wait).await;
     let others = async {
-        let third = send(&app, QUEUE, wait).await;
+        let third = send(&app, PAUSE, wait).await;
         assert_eq!(third.status, StatusCode::SERVICE_UNAVAILABLE, "{}", third.body);
         assert_eq!(get(&app, "/queues").await.status, StatusCode::OK);
         end_the_job(&lab).await;
@@ -66,16 +66,16 @@ async fn a_pause_says_how_many_run_when_its_wait_is_over() {
 
 #[tokio::test]
 async fn nothing_is_paused_by_a_wait_that_is_none() {
-    let (lab, app) = site().await;
+    let (_lab, app) = site().await;
     for wait in ["31", "-1", "\"5s\"", "0.5"] {
-        for (path, body) in [
-            (QUEUE, format!(r#"{{"queue": "mail", "wait_seconds": {wait}}}"#)),
-            (SCOPE, format!(r#"{{"scope": "all", "wait_seconds": {wait}}}"#)),
+        for body in [
+            format!(r#"{{"scope": "queue", "name": "mail", "wait_seconds": {wait}}}"#),
+            format!(r#"{{"scope": "all", "wait_seconds": {wait}}}"#),
         ] {
-            let reply = send(&app, path, &body).await;
+            let reply = send(&app, PAUSE, &body).await;
             assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", reply.body);
         }
     }
-    let paused = "jobkit.limits where holds";
-    assert_eq!(lab.count(paused).await, 0);
+    let limits = get(&app, "/api/v1/limits?paused=true").await.body;
+    assert_eq!(limits, r#"{"items":[]}"#);
 }

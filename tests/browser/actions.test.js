@@ -46,22 +46,22 @@ test("a queue is paused with a reason, and resumed", visiting("/queues", async (
 test("the limit of a group is set, and given back", visiting("/concurrency", async (page) => {
   const set = async (limit) => {
     await menu(page, "Limit…");
-    await page.locator(".panel:visible input[type=number]").fill(limit);
+    await page.locator(".panel:visible input[name=running]").fill(limit);
     await button(page, "Set").click();
   };
   await set("2");
-  await said(page, "The limit of sync_account is 2");
-  assert.equal((await items("groups"))[0].override_limit, 2);
+  await said(page, "Group sync_account is set: at most 2 of each key run");
+  assert.deepEqual((await items("limits?scope=group"))[0].running, { value: 2, by: "operator" });
   await askUntil(url, "semaphores", ({ items }) => items[0].taken === 2);
-  await set("");
-  await askUntil(url, "groups", ({ items }) => items[0].override_limit === null);
+  await set("reset");
+  await askUntil(url, "limits?scope=group", ({ items }) => items[0].running.by === "code");
 }));
 
 const KEY = "/concurrency/key?group=sync_account&key=acme";
 
 test("the limit of a key is set", visiting(KEY, async (page) => {
   await menu(page, "Limit…");
-  await page.locator(".panel input[name=limit]:visible").fill("3");
+  await page.locator(".panel input[name=running]:visible").fill("3");
   await button(page, "Set").click();
   await said(page, "3");
   await askUntil(url, "semaphores", ({ items: [{ override_limit, taken }] }) =>

@@ -40,9 +40,9 @@ test("what somebody does is on another's page before the next look at the clock"
   const visit = await openLive("/queues");
   await visit.page.waitForTimeout(1000);
   const asked = Date.now();
-  const body = JSON.stringify({ queue: "mail", reason: "" });
+  const body = JSON.stringify({ scope: "queue", name: "mail" });
   const headers = { "content-type": "application/json" };
-  await fetch(`${site.url}/api/v1/queues/pause`, { method: "POST", headers, body });
+  await fetch(`${site.url}/api/v1/limits/pause`, { method: "POST", headers, body });
   await visit.page.locator("tr", { hasText: "mail" }).locator(".state.paused").waitFor();
   assert(Date.now() - asked < 3500, `after ${Date.now() - asked} ms`);
   await closeLive(visit);

@@ -9,7 +9,7 @@ const FIXED = [
   "/queues/queue?queue=mail", "/schedules", "/schedules/schedule?name=report-000",
   "/schedules/new", "/schedules/change?name=report-000", "/kinds", "/kinds/kind?kind=send_receipt", "/topics", "/workers",
   "/concurrency", "/concurrency/key?group=sync_account&key=acme",
-  "/concurrency/key?group=sync_account&key=nobody", "/dead", "/dead/entries",
+  "/concurrency/key?group=sync_account&key=nobody", "/limits", "/limits?only=paused", "/dead", "/dead/entries",
   "/dead/entries?state=resolved&queue=mail", "/operations", "/operations/new?verb=replay",
   "/operations/new?verb=discard&state=blocked", "/audit", "/audit?actor=bob", "/system",
   "/nothing/here",

@@ -148,7 +148,7 @@ pub(crate) async fn set(lab: &Lab) -> anyhow::Result<Vec<WorkerHandle>> {
     lab.run(HISTORY).await;
     lab.run(SCHEDULES).await;
     let admin = Admin::new(lab.pool()).acting_as("bob");
-    admin.pause("exports", "", "the disk is full").await?;
+    admin.queue("exports").pause("the disk is full").await?;
     enqueue(lab).await?;
     let worker = |name: &str| {
         let worker = lab.worker().name(name).lease(Duration::from_secs(30));

@@ -4,7 +4,7 @@ use jobkit_tests::Lab;
 
 use crate::shell::{NAMES, Run, filled, json, run, text};
 
-async fn audited(lab: &Lab, action: &str) -> String {
+pub(crate) async fn audited(lab: &Lab, action: &str) -> String {
     let sql = format!(
         "select actor from jobkit.audit where action = '{action}' order by id desc limit 1"
     );
@@ -35,17 +35,6 @@ async fn a_database_is_migrated_and_then_is_well() {
 }
 
 #[tokio::test]
-async fn queues_are_bounded_by_name() {
-    let lab = filled(&NAMES).await;
-    let bounded = json(&lab, &["queues", "bound", "mail", "1"]).await;
-    assert_eq!(bounded, serde_json::json!({"queue": "mail", "bound": 1, "changed": true}));
-    let listed = run(&lab, &["queues", "list"]).await.good();
-    assert!(listed.contains("of 1 wait"), "{listed}");
-    let free = run(&lab, &["queues", "bound", "mail", "none"]).await.good();
-    assert!(free.contains("Queue mail is not bounded."), "{free}");
-}
-
-#[tokio::test]
 async fn topics_are_listed_published_to_and_left() {
     let lab = filled(&NAMES).await;
     let kind = text(&lab, "select min(kind) from jobkit.kinds").await;
@@ -63,48 +52,6 @@ async fn topics_are_listed_published_to_and_left() {
     let nobody = run(&lab, &["topics", "publish", "paid"]).await.good();
     assert!(nobody.contains("No kind subscribes"), "{nobody}");
     assert_eq!(audited(&lab, "unsubscribe").await, "ada");
-}
-
-#[tokio::test]
-async fn queues_are_paused_and_resumed_by_name() {
-    let lab = Lab::new().await;
-    let paused = json(&lab, &["queues", "pause", "mail", "--reason", "the gateway"]).await;
-    assert_eq!((&paused["queue"], &paused["changed"]), (&"mail".into(), &true.into()));
-    assert_eq!(
-        text(&lab, "select paused_by || pause_reason from jobkit.limits where holds").await,
-        "adathe gateway"
-    );
-    let again = run(&lab, &["queues", "pause", "mail"]).await.good();
-    assert!(again.contains("was already paused"), "{again}");
-    let resumed = run(&lab, &["queues", "resume", "mail", "--actor", "bob"]).await.good();
-    assert_eq!(resumed, "Queue mail is resumed.\n");
-    assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "resume").await), ("ada", "bob"));
-}
-
-#[tokio::test]
-async fn a_pause_of_a_kind_waits_until_none_of_it_runs() {
-    let lab = Lab::new().await;
-    let pause = ["brakes", "pause", "--kind", "note", "--wait", "300ms"];
-    let idle = run(&lab, &pause).await.good();
-    assert_eq!(idle, "Kind note is paused. No jobs are running.\n");
-    lab.run(
-        "insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('note', 'q', 0, 3);
-        select jobkit.enqueue('note', '{}');
-        delete from jobkit.ready;
-        insert into jobkit.claims (worker_id, n, job_ids) select 1, 1, array_agg(id)
-        from jobkit.jobs",
-    )
-    .await;
-    let busy = run(&lab, &pause).await;
-    assert!(busy.code == 1 && busy.out.contains("1 still running."), "{busy:?}");
-    run(&lab, &["brakes", "limit", "--kind", "note", "--to", "2"]).await.good();
-    run(&lab, &["brakes", "rate", "--queue", "q", "--to", "5/min"]).await.good();
-    run(&lab, &["brakes", "limit", "--all", "--to", "2"]).await.bad(2);
-    let listed = run(&lab, &["brakes", "list"]).await.good();
-    let words = ["paused by ada", "at most 2 run, 1 do", "at most 5/min, burst 1"];
-    assert!(words.iter().all(|word| listed.contains(word)), "{listed}");
-    run(&lab, &["brakes", "resume", "--kind", "note"]).await.good();
-    assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "rate").await), ("ada", "ada"));
 }
 
 #[tokio::test]
@@ -268,63 +215,6 @@ async fn bulk_commands_say_what_they_would_do_and_do_it_with_consent() {
     let all = run(&lab, &["dead", "replay-all", "--yes"]).await;
     assert!(all.err.contains(&format!("{rest} of {rest}")), "{all:?}");
     assert!(all.good().contains(&format!("is done: {rest} done.")));
-}
-
-#[tokio::test]
-async fn limits_are_set_and_given_back() {
-    let lab = filled(&NAMES).await;
-    json(&lab, &["semaphores", "limit", "mail", "--to", "5"]).await;
-    let groups = json(&lab, &["semaphores", "groups"]).await;
-    let mail = groups["items"].as_array().unwrap().iter().find(|group| group["group"] == "mail");
-    assert_eq!(mail.unwrap()["override_limit"], 5);
-    let key = ["semaphores", "limit", "mail", "mail"];
-    let set = run(&lab, &[&key[..], &["--to", "0"]].concat()).await.good();
-    assert_eq!(set, "The limit of mail/mail is 0.\n");
-    let shown = json(&lab, &["semaphores", "show", "mail", "mail"]).await;
-    assert_eq!(shown["override_limit"], 0);
-    json(&lab, &[&key[..], &["--reset"]].concat()).await;
-    let shown = json(&lab, &["semaphores", "show", "mail", "mail"]).await;
-    assert_eq!(shown["override_limit"], serde_json::Value::Null);
-    let unknown = run(&lab, &["semaphores", "limit", "mial", "--to", "1"]).await.bad(1);
-    assert!(unknown.contains("mial"), "{unknown}");
-}
-
-#[tokio::test]
-async fn rates_and_pauses_of_keys_are_set_and_given_back() {
-    let lab = filled(&NAMES).await;
-    let key = ["mail", "mail"];
-    let on_key = async |verb, more: &[&str]| {
-        run(&lab, &[&["semaphores", verb][..], &key[..], more].concat()).await.good()
-    };
-    let shown = async || json(&lab, &["semaphores", "show", "mail", "mail"]).await;
-    let set = on_key("rate", &["--to", "100/min", "--burst", "5"]).await;
-    assert_eq!(set, "The rate of mail/mail is 100/min, burst 5.\n");
-    assert_eq!(shown().await["rate"], "100/min, burst 5");
-    assert_eq!(on_key("rate", &["--to", "none"]).await, "mail/mail has no rate.\n");
-    let reset = on_key("rate", &["--reset"]).await;
-    assert_eq!(reset, "The rate of mail/mail is its default again.\n");
-    let group = run(&lab, &["semaphores", "rate", "mail", "--to", "5/s"]).await.good();
-    assert_eq!(group, "The rate of mail is 5/s, burst 5.\n");
-    assert_eq!(audited(&lab, "rate").await, "ada");
-
-    let paused = on_key("pause", &["--for", "10m", "--reason", "they said 429"]).await;
-    assert_eq!(paused, "mail/mail is paused for 600s.\n");
-    assert!(shown().await["paused_until"].is_string());
-    assert_eq!(audited(&lab, "pause").await, "ada");
-    assert_eq!(on_key("resume", &[]).await, "mail/mail is resumed.\n");
-    assert_eq!(shown().await["paused_until"], serde_json::Value::Null);
-    let again = on_key("resume", &[]).await;
-    assert_eq!(again, "mail/mail was not paused.\n");
-
-    for (args, why) in [
-        (&["rate", "mial", "--to", "5/s"][..], "mial"),
-        (&["rate", "mail", "--to", "often"], "a rate looks like 5/s"),
-        (&["pause", "mial", "k", "--for", "1s"], "mial"),
-    ] {
-        let refused = run(&lab, &[&["semaphores"][..], args].concat()).await.bad(1);
-        assert!(refused.contains(why), "{refused}");
-    }
-    run(&lab, &["semaphores", "pause", "mail", "mail", "--for", "soon"]).await.bad(2);
 }
 
 #[tokio::test]

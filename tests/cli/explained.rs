@@ -36,7 +36,7 @@ async fn one_that_waits_for_the_end_of_another_names_it() {
 #[tokio::test]
 async fn one_whose_kind_is_at_its_limit_says_so() {
     let lab = lab().await;
-    run(&lab, &["brakes", "limit", "--kind", "sync", "--to", "1"]).await.good();
+    run(&lab, &["limits", "set", "--kind", "sync", "--running", "1"]).await.good();
     enqueue(&lab, &[]).await;
     claim(&lab, 1).await;
     let waits = enqueue(&lab, &[]).await;

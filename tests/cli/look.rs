@@ -30,8 +30,9 @@ async fn every_command_that_looks_answers_people_and_programs() {
     assert_eq!(queues["items"].as_array().unwrap().len(), 4);
     let semaphores = both(&lab, &["semaphores", "list", "--blocked"], &["GROUP", "charge"]).await;
     assert_eq!(semaphores["items"][0]["group"], "charge");
-    let groups = both(&lab, &["semaphores", "groups"], &["DEFAULT", "report"]).await;
-    assert_eq!(groups["items"][0]["default_limit"], 1);
+    let limits = both(&lab, &["limits", "list"], &["SAID BY", "group report"]).await;
+    let group = limits["items"].as_array().unwrap().iter().find(|it| it["scope"] == "group");
+    assert_eq!(group.unwrap()["running"], serde_json::json!({"value": 1, "by": "code"}));
     let workers = both(&lab, &["workers"], &["1f", "alive"]).await;
     let listed = json(&lab, &["workers", "list"]).await;
     assert_eq!(workers["items"][0]["kinds"], listed["items"][0]["kinds"]);
@@ -231,7 +232,9 @@ async fn a_terminal_obeys_nothing_that_is_stored() {
         &["schedules", "show", odd],
         &["schedules", "runs", odd],
         &["jobs", "list", &format!("state:{odd}")],
-        &["queues", "pause", odd],
+        &["limits", "list"],
+        &["limits", "show", "--group", odd],
+        &["limits", "pause", "--queue", odd],
     ] {
         for form in [&[][..], &["--json"]] {
             let run = run(&lab, &[args, form].concat()).await;

@@ -6,6 +6,7 @@ mod attention;
 mod bench;
 mod enqueue;
 mod explained;
+mod limits;
 mod look;
 #[path = "../admin/one_kind.rs"]
 mod one_kind;

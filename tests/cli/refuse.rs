@@ -76,9 +76,6 @@ async fn a_wrong_command_line_ends_with_status_2() {
         (&["dead", "purge", "--older-than", "long"], "write 90s"),
         (&["dead", "replay", "1", "--args", "{"], "invalid value"),
         (&["dead", "replay", "1", "--attempts", "1001"], "1 to 1000"),
-        (&["semaphores", "limit", "g"], "--to"),
-        (&["semaphores", "limit", "g", "--to", "1000001"], "1000000"),
-        (&["queues", "pause", ""], "1 to 128"),
         (&["juggle"], "unrecognized subcommand"),
     ] {
         let said = run(&lab, args).await.bad(2);
@@ -133,12 +130,12 @@ async fn a_viewer_of_the_database_sees_no_payload_and_changes_nothing() {
     }
     for args in [
         &["jobs", "cancel", &job][..],
-        &["queues", "pause", "mail"],
-        &["brakes", "pause", "--all"],
-        &["semaphores", "limit", "mail", "--to", "1"],
-        &["semaphores", "rate", "mail", "mail", "--to", "5/s"],
-        &["semaphores", "pause", "mail", "mail", "--for", "1min"],
-        &["semaphores", "resume", "mail", "mail"],
+        &["limits", "pause", "--queue", "mail"],
+        &["limits", "pause", "--all"],
+        &["limits", "set", "--group", "mail", "--running", "1"],
+        &["limits", "set", "--group", "mail", "--key", "mail", "--rate", "5/s"],
+        &["limits", "pause", "--group", "mail", "--key", "mail", "--for", "1min"],
+        &["limits", "resume", "--group", "mail", "--key", "mail"],
         &["enqueue", "mail", "--key", "k"],
     ] {
         let refused = at(&url, args).await.bad(1);

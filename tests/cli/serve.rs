@@ -85,6 +85,9 @@ fn basic(text: &str) -> String {
     encoded.collect()
 }
 
+/// The body of a pause.
+const MAIL: &str = r#"{"scope": "queue", "name": "mail"}"#;
+
 #[tokio::test]
 async fn only_who_knows_the_password_gets_in() {
     let lab = Lab::new().await;
@@ -112,8 +115,8 @@ async fn the_name_that_people_give_is_in_the_audit() {
             format!("authorization: Basic {credentials}"),
             "content-type: application/json".to_owned(),
         ];
-        let request = "POST /api/v1/queues/pause";
-        let answer = site.ask(request, &headers, "{\"queue\": \"mail\"}").await;
+        let request = "POST /api/v1/limits/pause";
+        let answer = site.ask(request, &headers, MAIL).await;
         assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
     }
     let actors = "select string_agg(actor, ',' order by id) from jobkit.audit";
@@ -176,7 +179,7 @@ async fn read_only_changes_nothing() {
     let lab = Lab::new().await;
     let site = Site::open(&lab, &["--allow-unauthenticated", "--read-only"], None).await;
     let headers = [site.host(), "content-type: application/json".to_owned()];
-    let answer = site.ask("POST /api/v1/queues/pause", &headers, "{\"queue\": \"mail\"}").await;
+    let answer = site.ask("POST /api/v1/limits/pause", &headers, MAIL).await;
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     assert_eq!(lab.count("jobkit.audit").await, 0);
     assert_eq!(site.stop("-TERM").await, 0);

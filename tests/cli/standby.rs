@@ -37,7 +37,7 @@ async fn a_standby_that_nobody_hears_of_is_named_while_commits_wait_for_it() {
     let doctor = run(&lab, &["doctor"]).await.out;
     assert!(doctor.contains("CRITICAL attention: 1 session waits"), "{doctor}");
     // What is committed holds its locks meanwhile.
-    let other = run(&lab, &["queues", "pause", "other"]).await;
+    let other = run(&lab, &["limits", "pause", "--queue", "other"]).await;
     assert!(other.err.contains("lock timeout"), "{other:?}");
     assert!(other.err.contains("waits for a synchronous standby"), "{other:?}");
     lab.value::<bool>(&format!("select pg_cancel_backend({pid})")).await;

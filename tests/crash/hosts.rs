@@ -135,7 +135,7 @@ async fn of_several_hosts_the_one_that_takes_writes_is_kept() {
     let admin = Admin::connect(&pair.url).await.unwrap();
     let reads: bool = sqlx::query_scalar(reads_only).fetch_one(admin.pool()).await.unwrap();
     assert!(!reads, "an operator is where he can act");
-    admin.pause("default", "", "").await.unwrap();
+    admin.queue("default").pause("").await.unwrap();
     let any = Admin::connect(&[&pair.url, "?target_session_attrs=any"].concat()).await.unwrap();
     let reads: bool = sqlx::query_scalar(reads_only).fetch_one(any.pool()).await.unwrap();
     assert!(reads, "the first that answers");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
-use jobkit::admin::brakes::Scope;
+use jobkit::admin::limits::Scope;
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
 
@@ -97,12 +97,12 @@ fn scope(rng: &mut Rng) -> Scope {
 async fn pause(lab: &Lab, scope: &Scope, millis: u64) -> i64 {
     let admin = Admin::new(lab.pool());
     // Claims may hold it up; they come one after the other, and a pause is tried again.
-    while admin.pause_scope(scope, "test").await.is_err() {}
+    while admin.limit(scope.clone()).pause("test").await.is_err() {}
     let from = clock(lab).await;
     tokio::time::sleep(Duration::from_millis(millis)).await;
     let until = clock(lab).await;
     // Not on `at` alone: a claim that is not committed yet is seen once the resume has waited.
-    while admin.resume_scope(scope).await.is_err() {}
+    while admin.limit(scope.clone()).resume().await.is_err() {}
     let of = match scope {
         Scope::Kind(kind) => format!("kind = '{kind}'"),
         Scope::Queue(queue) => format!("queue = '{queue}'"),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use jobkit::admin::limits::{Change, Limited};
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::QueueFull;
 use jobkit::unique::OnDuplicate;
@@ -16,8 +17,8 @@ use crate::jobs::{self, Act, EFFECTS, Noop, Then};
 /// The queue that is full, how many wait and how many may.
 fn full<T: std::fmt::Debug>(enqueued: Result<T, EnqueueError>) -> (String, u32, u32) {
     match enqueued {
-        Err(EnqueueError::QueueFull(QueueFull { queue, waiting, bound, .. })) => {
-            (queue, waiting, bound)
+        Err(EnqueueError::QueueFull(QueueFull { queue, waiting, limit, .. })) => {
+            (queue, waiting, limit)
         }
         other => panic!("{other:?}"),
     }
@@ -37,7 +38,8 @@ async fn enqueues_to_a_full_queue_are_refused_and_store_nothing() {
         values ('noop', 'default', 0, 3)",
     )
     .await;
-    assert_eq!(admin.bound_queue("default", Some(5)).await.unwrap(), None);
+    let limited = admin.queue("default").set(&Change::new().waiting(5)).await.unwrap();
+    assert_eq!(limited, Limited::Changed);
     jobkit::enqueue_all((0..4).map(|_| Noop), lab.pool()).await.unwrap();
     let held = Noop.options().unique_key("held").enqueue_unique(lab.pool()).await.unwrap();
     look(&lab).await;
@@ -64,13 +66,13 @@ async fn enqueues_to_a_full_queue_are_refused_and_store_nothing() {
     assert_eq!(lab.count("jobkit.jobs").await, 6);
     assert_eq!(lab.count("jobkit.unique_keys").await, 1);
     let queue = admin.queues().await.unwrap().remove(0);
-    let bound = queue.bound.unwrap();
-    assert_eq!((bound.most, bound.waiting, bound.full_since.is_some()), (5, 5, true));
+    let waiting = queue.waiting.unwrap();
+    assert_eq!((waiting.most, waiting.counted, waiting.full_since.is_some()), (5, 5, true));
     let acts = "(select array_agg(detail order by id) from jobkit.audit where action = 'limit')";
     let first: serde_json::Value = lab.value(&format!("select {acts}[1]")).await;
     assert_eq!(first, serde_json::json!({"before": {}, "after": {"waiting": 5}}));
-    // The bound goes, and so does the refusal.
-    assert_eq!(admin.bound_queue("default", None).await.unwrap(), Some(5));
+    // The limit goes, and so does the refusal.
+    let _ = admin.queue("default").set(&Change::new().reset_waiting()).await.unwrap();
     Noop.enqueue(lab.pool()).await.unwrap();
     lab.check_invariants().await;
 }
@@ -83,7 +85,7 @@ async fn a_full_queue_takes_what_is_stored_already_and_schedules() {
     jobkit::enqueue_all((0..3).map(|_| Act::then(Then::FailTimes(1))), lab.pool()).await.unwrap();
     Act::then(Then::SnoozeTimes(1)).enqueue(lab.pool()).await.unwrap();
     let dead = Act::then(Then::Dead).enqueue(lab.pool()).await.unwrap();
-    admin.bound_queue("default", Some(1)).await.unwrap();
+    let _ = admin.queue("default").set(&Change::new().waiting(1)).await.unwrap();
     assert_eq!(full(Noop.enqueue(lab.pool()).await).0, "default");
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 5);
     let worker = worker.start().await.unwrap();
@@ -115,7 +117,7 @@ async fn a_full_queue_takes_what_is_stored_already_and_schedules() {
 async fn a_queue_opens_again_when_a_tenth_is_free() {
     let lab = Lab::guarded().await;
     let admin = Admin::new(lab.pool());
-    admin.bound_queue("default", Some(20)).await.unwrap();
+    let _ = admin.queue("default").set(&Change::new().waiting(20)).await.unwrap();
     jobkit::enqueue_all((0..20).map(|_| Noop), lab.pool()).await.unwrap();
     look(&lab).await;
     for (left, is_full) in [(20, true), (19, true), (18, false), (19, false), (20, true)] {
@@ -144,7 +146,7 @@ async fn a_queue_opens_again_when_a_tenth_is_free() {
 #[tokio::test]
 async fn a_bound_holds_without_workers() {
     let lab = Lab::guarded().await;
-    Admin::new(lab.pool()).bound_queue("default", Some(3)).await.unwrap();
+    let _ = Admin::new(lab.pool()).queue("default").set(&Change::new().waiting(3)).await.unwrap();
     lab.run(
         "update jobkit.bounds set looked_at = looked_at - interval '6 s',
         open_until = open_until - interval '6 s'",
@@ -173,7 +175,7 @@ async fn the_first_bound_holds_for_the_next_statement_of_an_open_transaction() {
     Noop.enqueue(&mut *tx).await.unwrap();
     Noop.enqueue(lab.pool()).await.unwrap();
     assert!(!lab.value::<bool>(called).await);
-    Admin::new(lab.pool()).bound_queue("default", Some(1)).await.unwrap();
+    let _ = Admin::new(lab.pool()).queue("default").set(&Change::new().waiting(1)).await.unwrap();
     assert!(lab.value::<bool>(called).await);
     assert_eq!(full(Noop.enqueue(&mut *tx).await), ("default".to_owned(), 1, 1));
     tx.rollback().await.unwrap();
@@ -198,17 +200,17 @@ async fn code_bounds_a_backlog_and_an_operator_goes_before_it() {
     let bound = || async {
         let queues = admin.queues().await.unwrap();
         let queue = queues.into_iter().find(|queue| queue.queue == "default");
-        queue.and_then(|queue| queue.bound).map(|bound| bound.most)
+        queue.and_then(|queue| queue.waiting).map(|waiting| waiting.most)
     };
     assert_eq!(bound().await, Some(2));
-    assert_eq!(admin.bound_queue("default", Some(3)).await.unwrap(), Some(2));
+    let _ = admin.queue("default").set(&Change::new().waiting(3)).await.unwrap();
     worker.stop().await;
     let worker = start().await.unwrap();
     assert_eq!(bound().await, Some(3));
     jobkit::enqueue_all((0..3).map(|_| Noop), lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.bounds where full_since is not null)").await;
     assert_eq!(full(Noop.enqueue(lab.pool()).await), ("default".to_owned(), 3, 3));
-    assert_eq!(admin.bound_queue("default", None).await.unwrap(), Some(3));
+    let _ = admin.queue("default").set(&Change::new().no_waiting()).await.unwrap();
     assert_eq!(bound().await, None);
     worker.stop().await;
     lab.check_invariants().await;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jobkit::admin::brakes::{Rate, Scope};
+use jobkit::admin::limits::{Change, Rate, Scope};
 use jobkit::{Admin, Enqueue, WorkerHandle};
 use jobkit_tests::Lab;
 
@@ -73,17 +73,18 @@ async fn nothing_is_claimed_after_its_pause_whatever_is_paused() {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(4) {
         let scope = &scopes()[rng.usize(..5)];
-        admin.pause_scope(scope, "").await.unwrap();
+        admin.limit(scope.clone()).pause("").await.unwrap();
         let at = rng.u64(..20);
         if at < 5 {
-            let told = admin.wait_until_idle(scope, Duration::from_secs(20), |_| ()).await;
+            let handle = admin.limit(scope.clone());
+            let told = handle.wait_until_idle(Duration::from_secs(20), |_| ()).await;
             assert_eq!(told.unwrap(), 0);
         }
         tokio::time::sleep(Duration::from_millis(at)).await;
-        admin.resume_scope(&scopes()[rng.usize(..5)]).await.unwrap();
+        admin.limit(scopes()[rng.usize(..5)].clone()).resume().await.unwrap();
     }
     for scope in scopes() {
-        admin.resume_scope(&scope).await.unwrap();
+        admin.limit(scope.clone()).resume().await.unwrap();
     }
     end(lab, workers).await;
 }
@@ -96,7 +97,8 @@ async fn no_limit_is_exceeded_however_it_changes() {
     let (workers, admin) = (fleet(&lab, 20).await, Admin::new(lab.pool()));
     let mut rng = fastrand::Rng::with_seed(7);
     for scope in &scopes()[..4] {
-        admin.limit_running(scope, Some(rng.u32(1..9))).await.unwrap();
+        let _ =
+            admin.limit(scope.clone()).set(&Change::new().running(rng.u32(1..9))).await.unwrap();
     }
     enqueue(&lab, 700).await;
     let began = Instant::now();
@@ -104,11 +106,13 @@ async fn no_limit_is_exceeded_however_it_changes() {
         let limit = Some(rng.u32(1..30)).filter(|limit| *limit < 25);
         // One that is lowered below what runs is exceeded until enough have ended.
         let scope = &scopes()[rng.usize(..4)];
-        admin.limit_running(scope, limit).await.unwrap();
+        let change =
+            limit.map_or(Change::new().reset_running(), |most| Change::new().running(most));
+        let _ = admin.limit(scope.clone()).set(&change).await.unwrap();
         tokio::time::sleep(Duration::from_millis(rng.u64(..30))).await;
     }
     for scope in &scopes()[..4] {
-        admin.limit_running(scope, Some(40)).await.unwrap();
+        let _ = admin.limit(scope.clone()).set(&Change::new().running(40)).await.unwrap();
     }
     end(lab, workers).await;
 }
@@ -125,12 +129,12 @@ async fn a_rate_is_kept_by_four_workers() {
     let admin = Admin::new(lab.pool());
     let (scope, rate) =
         (Scope::Kind("noop".into()), Rate::per(50, Duration::from_secs(1)).burst(10));
-    admin.limit_rate(&scope, Some(rate)).await.unwrap();
+    let _ = admin.limit(scope.clone()).set(&Change::new().rate(rate)).await.unwrap();
     let jobs = 50 * (seconds + 1);
     jobkit::enqueue_all((0..jobs).map(|_| Noop), lab.pool()).await.unwrap();
     let workers = fleet(&lab, 20).await;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
-    admin.pause_scope(&scope, "").await.unwrap();
+    admin.limit(scope.clone()).pause("").await.unwrap();
     let sql = "select array_agg(extract(epoch from at)::float8 order by at), \
         array_agg(noops::float8 order by at) from claimed where noops > 0";
     let (at, noops): (Vec<f64>, Vec<f64>) =
@@ -150,21 +154,9 @@ async fn a_rate_is_kept_by_four_workers() {
         }
     }
     eprintln!("{all} of {expected} in {took} s");
-    admin.limit_rate(&scope, None).await.unwrap();
-    admin.resume_scope(&scope).await.unwrap();
+    let _ = admin.limit(scope.clone()).set(&Change::new().reset_rate()).await.unwrap();
+    admin.limit(scope.clone()).resume().await.unwrap();
     end(lab, workers).await;
-}
-
-#[tokio::test]
-async fn a_limit_of_nothing_is_a_pause_and_refused() {
-    let lab = Lab::new().await;
-    let scope = Scope::Queue("default".into());
-    let refused = Admin::new(lab.pool()).limit_running(&scope, Some(0)).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the limit is 0; 1 to 1000000 is allowed");
-    let mut session = lab.session("operator").await;
-    let none = "select jobkit.set_limit('queue', 'default', null, '{\"running\": 0}')";
-    session.run(none).await.unwrap();
-    assert_eq!(lab.count("jobkit.limits where holds").await, 1);
 }
 
 /// What an end frees is taken at once by the worker it ended in, though nobody notifies.
@@ -173,7 +165,7 @@ async fn the_next_job_under_a_limit_waits_for_no_poll() {
     let lab = Lab::guarded().await;
     lab.run(EFFECTS).await;
     let admin = Admin::new(lab.pool());
-    admin.limit_running(&Scope::Queue("default".into()), Some(1)).await.unwrap();
+    let _ = admin.queue("default").set(&Change::new().running(1)).await.unwrap();
     let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).listen(true);
     let worker = worker.poll(Duration::from_secs(60)).queue("default", 10);
     let worker = worker.start().await.unwrap();

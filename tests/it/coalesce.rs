@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jobkit::Admin;
-use jobkit::admin::brakes::{Rate, Scope};
+use jobkit::admin::limits::{Change, Rate};
 use jobkit::enqueue::{EnqueueError, Statement};
 use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate};
@@ -41,9 +41,9 @@ async fn under_a_rate_of_its_kind_the_newest_runs() {
     let worker = lab.worker().jobs([jobkit::Registration::of::<Sync, _>()]);
     let worker = worker.queue("default", 5).start().await.unwrap();
     let admin = Admin::new(lab.pool());
-    let kind = Scope::Kind("sync".into());
-    admin.limit_rate(&kind, Some(Rate::per(1, Duration::from_secs(3600)))).await.unwrap();
-    admin.limit_running(&kind, Some(1)).await.unwrap();
+    let hourly = Rate::per(1, Duration::from_secs(3600));
+    let change = Change::new().rate(hourly).running(1);
+    let _ = admin.kind("sync").set(&change).await.unwrap();
     let mut tx = lab.pool().begin().await.unwrap();
     jobkit::enqueue_all((1..4).map(|seq| sync(7, seq)), &mut *tx).await.unwrap();
     tx.commit().await.unwrap();

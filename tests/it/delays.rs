@@ -72,7 +72,7 @@ async fn what_is_due_later_or_paused_holds_up_no_other_of_its_key() {
     let urgent = || OfOneKey.options().priority(-3);
     urgent().after(HOUR).enqueue(lab.pool()).await.unwrap();
     urgent().queue("paused").enqueue(lab.pool()).await.unwrap();
-    Admin::new(lab.pool()).pause("paused", "", "").await.unwrap();
+    Admin::new(lab.pool()).queue("paused").pause("").await.unwrap();
     let due = OfOneKey.enqueue(lab.pool()).await.unwrap();
     let worker = lab.worker().jobs([Registration::of::<OfOneKey, _>()]);
     let worker = worker.queue("default", 10).queue("paused", 10).poll(HOUR).start().await.unwrap();

@@ -17,7 +17,6 @@ use tokio::sync::OnceCell;
 /// The examples that are run here.
 const RUN: [&str; 15] = [
     "batch",
-    "brakes",
     "checkpoint",
     "coalesce",
     "complete_in",
@@ -27,6 +26,7 @@ const RUN: [&str; 15] = [
     "encryption",
     "layers",
     "limiter",
+    "limits",
     "quickstart",
     "results",
     "topics",
@@ -46,7 +46,7 @@ fn examples_are_short() {
     assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
     let dead_letters = read("dead_letters.rs");
     assert!(dead_letters.lines().count() <= 110, "dead_letters.rs may have 110 lines");
-    assert!(read("brakes.rs").lines().count() <= 80, "brakes.rs may have 80 lines");
+    assert!(read("limits.rs").lines().count() <= 80, "limits.rs may have 80 lines");
     let minimal = read("minimal.rs");
     let lines = minimal.lines().filter(|line| !line.trim().is_empty());
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
@@ -196,8 +196,8 @@ async fn the_limiter_example_calls_at_the_rate_of_its_limiter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_brakes_example_keeps_to_rates_rests_and_expiry() {
-    let (lab, said) = said_by("brakes").await;
+async fn the_limits_example_keeps_to_rates_rests_and_expiry() {
+    let (lab, said) = said_by("limits").await;
     let seconds = |before: &str| -> f64 {
         let found = said.lines().find_map(|line| line.strip_prefix(before)?.strip_suffix(" s"));
         found.unwrap_or_else(|| panic!("{said}")).parse().unwrap()

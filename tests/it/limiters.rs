@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use jobkit::admin::limits::Change;
 use jobkit::error::StartError;
 use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, WorkerHandle, job};
 use jobkit_tests::Lab;
@@ -135,7 +136,7 @@ async fn a_job_that_would_not_wait_has_its_slot() {
     let worker = worker(&lab, &scene).start().await.unwrap();
     let admin = Admin::new(lab.pool());
     let rate = "30/min".parse::<jobkit::policy::Rate>().unwrap();
-    let _set = admin.rate_group("slow", Some(Some(rate))).await.unwrap();
+    let _set = admin.limiter("slow").set(&Change::new().rate(rate)).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Call::new("slow", 0, 1)), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     worker.stop().await;
@@ -177,11 +178,11 @@ async fn a_pause_stops_those_who_wait_already() {
     let worker = worker(&lab, &scene).start().await.unwrap();
     let admin = Admin::new(lab.pool());
     let fast = "1/s".parse::<jobkit::policy::Rate>().unwrap();
-    let _set = admin.rate_group("slow", Some(Some(fast))).await.unwrap();
+    let _set = admin.limiter("slow").set(&Change::new().rate(fast)).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Call::new("slow", 60_000, 1)), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 1").await;
     let (asked, rest) = (Instant::now(), Duration::from_secs(4));
-    let _paused = admin.pause_key("slow", "slow", rest, Some("429")).await.unwrap();
+    let _paused = admin.key("slow", "slow").pause_for(rest, "429").await.unwrap();
     let paused = Instant::now();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     worker.stop().await;

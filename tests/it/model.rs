@@ -34,7 +34,7 @@ struct Scenario {
     started: bool,
     attempts: Option<u8>,
     burst: Option<u32>,
-    brake: Option<(u8, u32)>,
+    kind_limit: Option<(u8, u32)>,
     outcomes: &'static [Outcome],
     bounds: Bounds,
 }
@@ -49,7 +49,7 @@ impl Scenario {
             started: true,
             attempts: None,
             burst: None,
-            brake: None,
+            kind_limit: None,
             outcomes: &[Outcome::Finish, Outcome::Release],
             bounds: Bounds::default(),
         }
@@ -64,7 +64,7 @@ impl Scenario {
             limits: vec![0, 1, 2, 3],
             attempts: self.attempts,
             burst: self.burst,
-            brake: self.brake,
+            kind_limit: self.kind_limit,
             mistake,
         };
         let mut start = State::new(&model, self.limit);
@@ -184,8 +184,8 @@ fn a_limit_of_a_kind_holds_amid_crashes_and_pauses() {
         Bounds { crashes: 1, cancels: 1, ..Bounds::default() },
         Bounds { pauses: 1, limits: 1, ..Bounds::default() },
     ] {
-        let (kinds, brake) = (vec![0, 0, 1], Some((0, 1)));
-        holds(|scenario| Scenario { bounds, brake, kinds: kinds.clone(), ..scenario });
+        let (kinds, kind_limit) = (vec![0, 0, 1], Some((0, 1)));
+        holds(|scenario| Scenario { bounds, kind_limit, kinds: kinds.clone(), ..scenario });
     }
 }
 
@@ -227,11 +227,11 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
             (Invariant::Accounted, Scenario { bounds: cancel, burst: Some(1), ..three })
         }
         Mistake::ClaimForgetsLook => (Invariant::NoneIdle, Scenario { burst: Some(2), ..three }),
-        Mistake::BrakeReadsEarly => {
-            (Invariant::WithinBrake, Scenario { brake: Some((0, 1)), ..two })
+        Mistake::KindLimitReadsEarly => {
+            (Invariant::WithinBrake, Scenario { kind_limit: Some((0, 1)), ..two })
         }
-        Mistake::BrakeForgetsDead => {
-            (Invariant::WithinBrake, Scenario { bounds: crash, brake: Some((0, 1)), ..two })
+        Mistake::KindLimitForgetsDead => {
+            (Invariant::WithinBrake, Scenario { bounds: crash, kind_limit: Some((0, 1)), ..two })
         }
         Mistake::PauseReadEarly => (Invariant::NonePaused, Scenario { bounds: pause, ..one }),
         Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {

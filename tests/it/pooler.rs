@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::limits::Change;
 use jobkit::admin::operations::{BulkAction, OperationState};
 use jobkit::error::StartError;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, enqueue_all, job};
@@ -37,7 +38,7 @@ async fn settings(connection: &mut PgConnection) -> Seen {
 async fn round_of_looks(admin: &Admin) {
     admin.overview().await.unwrap();
     admin.queues().await.unwrap();
-    admin.groups().await.unwrap();
+    admin.kinds().await.unwrap();
     admin.jobs(&JobQuery::default(), None, 10).await.unwrap();
     admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
     admin.doctor().await.unwrap();
@@ -47,9 +48,9 @@ async fn round_of_looks(admin: &Admin) {
 /// A round of everything an operator does.
 async fn round(admin: &Admin) {
     round_of_looks(admin).await;
-    admin.pause("mail", "ada", "why").await.unwrap();
-    admin.resume("mail").await.unwrap();
-    assert!(admin.limit_group("nobody", Some(2)).await.is_ok());
+    admin.acting_as("ada").queue("mail").pause("why").await.unwrap();
+    admin.queue("mail").resume().await.unwrap();
+    assert!(admin.group("nobody").set(&Change::new().running(2)).await.is_ok());
     admin.job(JobId(1)).cancel().await.unwrap();
     let key = format!("{:x}", fastrand::u64(..));
     let all = BulkAction::Cancel(JobQuery::default());

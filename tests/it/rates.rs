@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::admin::semaphores::Rate;
+use jobkit::admin::limits::{Change, Rate};
 use jobkit::{Admin, Job, JobContext, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -130,10 +130,10 @@ async fn operators_see_and_change_rates_and_pauses() {
     let worker = lab.worker().state(begun).jobs([Registration::of::<Paced, _>()]);
     let worker = worker.queue("default", 10).start().await.unwrap();
     let admin = Admin::new(lab.pool());
-    let group = admin.groups().await.unwrap().remove(0);
-    assert_eq!(group.default_rate.unwrap().to_string(), "50/s, burst 5");
+    let group = admin.group("paced").get().await.unwrap().unwrap();
+    assert_eq!(group.most_often().unwrap().to_string(), "50/s, burst 5");
     let slow = "2/h".parse::<Rate>().unwrap();
-    let _set = admin.rate_key("paced", "k", Some(Some(slow))).await.unwrap();
+    let _set = admin.key("paced", "k").set(&Change::new().rate(slow)).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Paced), lab.pool()).await.unwrap();
     lab.until("(select count(*) from jobkit.blocked_executions) = 2").await;
     let job: i64 = lab.value("select min(job_id) from jobkit.blocked_executions").await;
@@ -142,14 +142,14 @@ async fn operators_see_and_change_rates_and_pauses() {
     let key = admin.semaphore("paced", "k").await.unwrap().unwrap().semaphore;
     assert_eq!((key.rate, key.has_own_rate), (Some(slow), true));
     assert!(key.next_at.is_some());
-    let _lifted = admin.rate_group("paced", Some(None)).await.unwrap();
-    let _back = admin.rate_key("paced", "k", None).await.unwrap();
+    let _lifted = admin.group("paced").set(&Change::new().no_rate()).await.unwrap();
+    let _back = admin.key("paced", "k").set(&Change::new().reset_rate()).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     let rest = Duration::from_secs(60);
-    let _paused = admin.pause_key("paced", "k", rest, Some("too many")).await.unwrap();
+    let _paused = admin.key("paced", "k").pause_for(rest, "too many").await.unwrap();
     let key = admin.semaphore("paced", "k").await.unwrap().unwrap().semaphore;
     assert!(key.paused_until.is_some());
-    assert!(admin.resume_key("paced", "k").await.unwrap());
+    assert!(admin.key("paced", "k").resume().await.unwrap());
     assert!(admin.semaphore("paced", "k").await.unwrap().is_none());
     let noted: i64 = lab.value("select count(*) from jobkit.audit").await;
     assert_eq!(noted, 5);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
-use jobkit::admin::brakes::Scope;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::limits::{Change, LimitFilter};
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::enqueue::Topic;
@@ -166,17 +166,17 @@ async fn each_role_does_its_work_alone() {
 /// What an operator does.
 async fn operate(admin: &Admin) {
     look_of(admin, true).await;
-    admin.pause("default", "olga", "a test").await.unwrap();
-    admin.resume("default").await.unwrap();
-    let kind = Scope::Kind("of_roles".into());
-    admin.pause_scope(&kind, "a test").await.unwrap();
-    admin.limit_running(&kind, Some(5)).await.unwrap();
-    admin.limit_running(&kind, None).await.unwrap();
-    admin.resume_scope(&kind).await.unwrap();
-    let _known = admin.limit_group("of_roles", Some(2)).await.unwrap();
-    let _known = admin.limit_key("of_roles", "1", Some(3)).await.unwrap();
-    let _known = admin.pause_key("of_roles", "1", Duration::from_secs(1), None).await.unwrap();
-    admin.resume_key("of_roles", "1").await.unwrap();
+    admin.acting_as("olga").queue("default").pause("a test").await.unwrap();
+    admin.queue("default").resume().await.unwrap();
+    let kind = admin.kind("of_roles");
+    kind.pause("a test").await.unwrap();
+    let _ = kind.set(&Change::new().running(5)).await.unwrap();
+    let _ = kind.set(&Change::new().reset_running()).await.unwrap();
+    kind.resume().await.unwrap();
+    let _known = admin.group("of_roles").set(&Change::new().running(2)).await.unwrap();
+    let _known = admin.key("of_roles", "1").set(&Change::new().running(3)).await.unwrap();
+    let _known = admin.key("of_roles", "1").pause_for(Duration::from_secs(1), "").await.unwrap();
+    admin.key("of_roles", "1").resume().await.unwrap();
     admin.schedule("hourly").pause("olga", "a test").await.unwrap();
     admin.schedule("hourly").resume().await.unwrap();
     admin.schedule("hourly").run().await.unwrap();
@@ -201,9 +201,9 @@ async fn look_of(admin: &Admin, payloads: bool) {
     see(format!("{:?}", admin.doctor().await.unwrap()));
     see(format!("{:?}", admin.queues().await.unwrap()));
     see(format!("{:?}", admin.kinds().await.unwrap()));
-    see(format!("{:?}", admin.brakes().await.unwrap()));
+    see(format!("{:?}", admin.limits(&LimitFilter::all()).await.unwrap()));
     see(format!("{:?}", admin.workers().await.unwrap()));
-    see(format!("{:?}", admin.groups().await.unwrap()));
+    see(format!("{:?}", admin.key("of_roles", "1").get().await.unwrap()));
     see(format!("{:?}", admin.semaphores(&SemaphoreFilter::all(), None, 9).await.unwrap()));
     see(format!("{:?}", admin.semaphore("of_roles", "1").await.unwrap()));
     see(format!("{:?}", admin.schedules("", 10).await.unwrap()));

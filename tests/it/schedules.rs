@@ -257,7 +257,7 @@ async fn a_schedule_of_a_paused_queue_piles_up_no_more_than_one_job() {
     let lab = Lab::new().await;
     let schedule = Schedule::new("every 1s").overlap(Overlap::SkipIfRunning);
     let worker = worker(&lab).schedule("tick", schedule, Noop);
-    jobkit::Admin::new(lab.pool()).pause("default", "me", "why").await.unwrap();
+    jobkit::Admin::new(lab.pool()).acting_as("me").queue("default").pause("why").await.unwrap();
     let worker = worker.start().await.unwrap();
     lab.until("(select count(*) from jobkit.schedule_runs where skipped = 'running') >= 2").await;
     worker.stop().await;

@@ -147,7 +147,7 @@ impl Place {
             .unwrap();
         holder.run("begin; lock table jobkit.limits in row share mode").await.unwrap();
         let pause = admin.clone();
-        let pause = tokio::spawn(async move { pause.pause("default", "ada", "").await });
+        let pause = tokio::spawn(async move { pause.queue("default").pause("").await });
         let waits = format!(
             "exists (select from pg_stat_activity where {} = any (pg_blocking_pids(pid))
                 and query_start < clock_timestamp() - interval '{time}')",
@@ -195,7 +195,7 @@ impl Place {
         let matches = "args.list.0.key:a kind:live".parse().unwrap();
         assert!(admin.jobs(&matches, None, 10).await.unwrap().jobs.is_empty());
         self.pause_in_vain_for(admin, "300 ms").await;
-        assert!(admin.resume("default").await.unwrap());
+        assert!(admin.queue("default").resume().await.unwrap());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jobkit::admin::limits::Change;
 use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, job};
 use jobkit_tests::Lab;
 
@@ -167,9 +168,8 @@ async fn pauses_and_limits_of_a_queue_hold_where_it_matches_a_pattern() {
     let lab = Lab::guarded().await;
     lab.run(EFFECTS).await;
     let admin = Admin::new(lab.pool());
-    admin.pause("tenant-2", "", "").await.unwrap();
-    let scope = jobkit::admin::brakes::Scope::Queue("tenant-3".into());
-    admin.limit_running(&scope, Some(1)).await.unwrap();
+    admin.queue("tenant-2").pause("").await.unwrap();
+    let _ = admin.queue("tenant-3").set(&Change::new().running(1)).await.unwrap();
     for queue in ["tenant-1", "tenant-2", "tenant-3"] {
         let job = || Act::then(Then::WaitForStop).options().queue(queue);
         jobkit::enqueue_all((0..3).map(|_| job()), lab.pool()).await.unwrap();
@@ -183,7 +183,7 @@ async fn pauses_and_limits_of_a_queue_hold_where_it_matches_a_pattern() {
     };
     lab.until(&format!("{} = 3 and {} = 1", running("tenant-1"), running("tenant-3"))).await;
     assert_eq!(lab.count("jobkit.ready where queue = 'tenant-2'").await, 3);
-    admin.resume("tenant-2").await.unwrap();
+    admin.queue("tenant-2").resume().await.unwrap();
     lab.until(&format!("{} = 3", running("tenant-2"))).await;
     assert_eq!(lab.count("jobkit.ready where queue = 'tenant-3'").await, 2);
     worker.stop().await;
@@ -200,8 +200,8 @@ async fn who_serves_a_queue_by_a_pattern_serves_it() {
     assert_eq!(lab.count(&serving("mail")).await, 1);
     assert_eq!(lab.count(&serving("mail-9")).await, 0);
     let admin = Admin::new(lab.pool());
-    admin.pause("tenant-9", "", "").await.unwrap();
-    admin.bound_queue("tenant-8", Some(9)).await.unwrap();
+    admin.queue("tenant-9").pause("").await.unwrap();
+    let _ = admin.queue("tenant-8").set(&Change::new().waiting(9)).await.unwrap();
     let at = chrono::Utc::now() + chrono::Duration::hours(1);
     Noop.options().queue("tenant-7").at(at).enqueue(lab.pool()).await.unwrap();
     let queues = admin.queues().await.unwrap();

@@ -212,7 +212,7 @@ async fn the_schema_must_fit_the_binary() {
 async fn operators_and_producers_are_refused_where_the_schema_does_not_fit() {
     let lab = Lab::new().await;
     let (looks, admin) =
-        (async |admin: &Admin| admin.groups().await.map(drop), Admin::new(lab.pool()));
+        (async |admin: &Admin| admin.kinds().await.map(drop), Admin::new(lab.pool()));
     let unfit = async |pool: &PgPool| match looks(&Admin::new(pool)).await {
         Err(AdminError::Database(DatabaseError::Schema(error))) => error,
         other => panic!("{other:?}"),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use jobkit::admin::limits::Change;
 use jobkit::admin::operations::BulkAction;
 use jobkit::enqueue::{EnqueueError, Pending};
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
@@ -87,7 +88,7 @@ fn unique() -> Pending<Act> {
 /// What waits in a queue that is paused: a job with a unique key, which is returned, and others
 /// that will fail, snooze or be told to wait, as some have been before.
 async fn hold(lab: &Lab) -> JobId {
-    Admin::new(lab.pool()).pause("held", "", "").await.unwrap();
+    Admin::new(lab.pool()).queue("held").pause("").await.unwrap();
     let first = unique().enqueue(lab.pool()).await.unwrap();
     let again = [Then::FailTimes(2), Then::SnoozeTimes(2)].map(Act::then);
     let again = again.into_iter().map(|act| act.options().queue("held"));
@@ -120,8 +121,8 @@ async fn the_clock_steps_beside_producers(lab: &Lab, by: &str, unique: JobId) {
     lab.until(all).await;
     step_back(lab, by).await;
     let admin = Admin::new(lab.pool());
-    admin.resume("full").await.unwrap();
-    admin.resume("held").await.unwrap();
+    admin.queue("full").resume().await.unwrap();
+    admin.queue("held").resume().await.unwrap();
     let ran = format!("exists (select from effects where job_id = {unique})");
     lab.until_within(SOON, &ran).await;
     stop.store(true, Ordering::Relaxed);
@@ -151,8 +152,8 @@ async fn all_goes_on_after(by: &str) {
     )
     .await;
     lab.run("select jobkit.pause_key('resting', 'k', '10 s')").await;
-    admin.pause("full", "", "").await.unwrap();
-    admin.bound_queue("full", Some(5)).await.unwrap();
+    admin.queue("full").pause("").await.unwrap();
+    let _ = admin.queue("full").set(&Change::new().waiting(5)).await.unwrap();
     jobkit::enqueue_all((0..5).map(|_| Noop.options().queue("full")), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..60).map(|_| Paced), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Resting), lab.pool()).await.unwrap();
@@ -215,7 +216,7 @@ pub(crate) async fn a_bound_counts_anew(lab: Lab) {
     let add = async || Noop.enqueue(lab.pool()).await.map(drop);
     for by in STEPS {
         for looks in [true, false] {
-            admin.bound_queue("default", Some(3)).await.unwrap();
+            let _ = admin.queue("default").set(&Change::new().waiting(3)).await.unwrap();
             for _ in 0..3 {
                 add().await.unwrap();
             }
@@ -237,7 +238,7 @@ pub(crate) async fn a_bound_counts_anew(lab: Lab) {
             }
             assert!(matches!(add().await, Err(EnqueueError::QueueFull(_))), "{by}");
             lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
-            admin.bound_queue("default", None).await.unwrap();
+            let _ = admin.queue("default").set(&Change::new().reset_waiting()).await.unwrap();
         }
     }
 }

@@ -215,14 +215,14 @@ fn insert(id: i64, priority: i16, group: &str, key: &str) -> String {
 /// More of what may not be claimed than there are slots, and behind it the row.
 pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab) {
     let lab = prepared(lab).await;
-    for brake in
+    for rule in
         ["pause_limit('kind', 'act')", "set_limit('kind', 'act', null, '{\"running\": 1}')"]
     {
         let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 4);
         let worker = worker.start().await.unwrap();
-        lab.run(&format!("select jobkit.{brake}")).await;
+        lab.run(&format!("select jobkit.{rule}")).await;
         let first = Act::then(Then::WaitForStop).enqueue(lab.pool()).await.unwrap();
-        let limited = brake.starts_with("limit");
+        let limited = rule.starts_with("set_limit");
         if limited {
             lab.until(&format!("exists (select from effects where job_id = {first})")).await;
         }
@@ -233,7 +233,7 @@ pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab
         lab.until_within(SOON, left).await;
         lab.until("exists (select from jobkit.stuck_jobs where job_id = 1000001)").await;
         let waiting = if limited { 20 } else { 21 };
-        assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, waiting, "{brake}");
+        assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, waiting, "{rule}");
         worker.stop().await;
         lab.run(
             "delete from jobkit.limits; delete from jobkit.turns; delete from jobkit.scheduled; delete from jobkit.ready",

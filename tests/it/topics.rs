@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::dead_letters::DeadLetterFilter;
+use jobkit::admin::limits::Change;
 use jobkit::enqueue::{EnqueueError, Statement, Topic};
 use jobkit::error::InvalidValue;
 use jobkit::{
@@ -164,7 +165,7 @@ async fn a_rolled_back_transaction_publishes_nothing() {
 #[tokio::test]
 async fn a_full_queue_refuses_no_publish() {
     let lab = announced(&BOTH).await;
-    Admin::new(lab.pool()).bound_queue("mail", Some(1)).await.unwrap();
+    let _ = Admin::new(lab.pool()).queue("mail").set(&Change::new().waiting(1)).await.unwrap();
     TopicReceipt(paid(1)).enqueue(lab.pool()).await.unwrap();
     lab.run("select jobkit.look_at_bounds('mail')").await;
     let refused = TopicReceipt(paid(2)).enqueue(lab.pool()).await;

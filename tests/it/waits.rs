@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jobkit::admin::Admin;
 use jobkit::admin::explain::Reason;
+use jobkit::admin::limits::Change;
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::{ContextError, InvalidValue};
 use jobkit::{Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
@@ -217,7 +218,7 @@ async fn whatever_is_no_wait_ends_a_row_of_waits() {
 async fn a_full_queue_of_follow_ups_fails_no_attempt() {
     let lab = Lab::new().await;
     let admin = Admin::new(lab.pool());
-    admin.bound_queue("children", Some(1)).await.unwrap();
+    let _ = admin.queue("children").set(&Change::new().waiting(1)).await.unwrap();
     Noop.options().queue("children").enqueue(lab.pool()).await.unwrap();
     lab.run("select jobkit.look_at_bounds('children')").await;
     let parents = [By::Enqueue, By::Completion, By::Sql].map(|by| Parent { by });
@@ -227,7 +228,7 @@ async fn a_full_queue_of_follow_ups_fails_no_attempt() {
     let waiting = "select string_agg(distinct format('%s %s', attempt, snoozes), ' ')
         from jobkit.jobs where kind = 'parent'";
     assert_eq!(lab.value::<String>(waiting).await, "0 1");
-    assert_eq!(admin.bound_queue("children", None).await.unwrap(), Some(1));
+    let _ = admin.queue("children").set(&Change::new().reset_waiting()).await.unwrap();
     jobkit::testing::advance(lab.pool(), Duration::from_secs(6)).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     assert_eq!(lab.count("jobkit.ready where queue = 'children'").await, 4);

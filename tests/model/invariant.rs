@@ -47,7 +47,7 @@ impl Model {
 
     /// Whether more run of a kind than may, those of the dead included.
     fn exceeds(&self, state: &State) -> bool {
-        let Some((kind, most)) = self.brake else { return false };
+        let Some((kind, most)) = self.kind_limit else { return false };
         let runs = |(id, job): &(i64, &Job)| {
             self.spec(*id).kind == kind && matches!(job.place, Place::Running(_))
         };

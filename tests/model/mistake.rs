@@ -50,9 +50,9 @@ pub enum Mistake {
     /// A claim that comes when a look is due has the key forget it.
     ClaimForgetsLook,
     /// A claim counts what runs of a kind before it has the lock of its limit.
-    BrakeReadsEarly,
+    KindLimitReadsEarly,
     /// What dead workers run does not count.
-    BrakeForgetsDead,
+    KindLimitForgetsDead,
     /// A claim reads what is paused before a pause, and commits after it.
     PauseReadEarly,
 }
@@ -84,8 +84,8 @@ impl Mistake {
         Self::CancelKeepsSlot,
         Self::ClaimUndated,
         Self::ClaimForgetsLook,
-        Self::BrakeReadsEarly,
-        Self::BrakeForgetsDead,
+        Self::KindLimitReadsEarly,
+        Self::KindLimitForgetsDead,
         Self::PauseReadEarly,
     ];
 }

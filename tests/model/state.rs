@@ -121,7 +121,7 @@ pub struct Early {
     pub(crate) blocked: Vec<i64>,
     /// The slots that were left.
     pub(crate) room: u32,
-    /// How many jobs ran of the kind with a brake.
+    /// How many jobs ran of the kind with a kind_limit.
     pub(crate) running: u32,
     pub(crate) paused: Vec<Scope>,
 }

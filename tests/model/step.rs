@@ -236,7 +236,7 @@ impl Model {
             Some(
                 Mistake::WaitReadsEarly
                 | Mistake::SlotsReadEarly
-                | Mistake::BrakeReadsEarly
+                | Mistake::KindLimitReadsEarly
                 | Mistake::PauseReadEarly,
             ) => matches!(step, Step::Wait { .. }),
             Some(Mistake::FreshKeyReadsEarly) => {

@@ -228,7 +228,7 @@ impl Model {
         let (limit, taken, room) = (state.limit, state.taken, self.room(state));
         let (running, read) = match self.mistake {
             Some(Mistake::SlotsReadEarly) => (self.running(state), (limit, taken, early.room)),
-            Some(Mistake::BrakeReadsEarly) => (early.running, (limit, taken, room)),
+            Some(Mistake::KindLimitReadsEarly) => (early.running, (limit, taken, room)),
             Some(Mistake::PauseReadEarly) => (self.running(state), (limit, taken, room)),
             _ => (self.running(state), (early.limit, early.taken, room)),
         };

@@ -3,83 +3,16 @@
 use std::time::Duration;
 
 use jobkit::JobId;
-use jobkit::admin::brakes::Scope;
 use jobkit::admin::dead_letters::{DeadLetterDiscarded, DeadLetterId};
 use jobkit::admin::jobs::{Cancelled, Rescheduled};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::brakes;
 use super::json::{answer, body, done};
 use crate::context::Context;
-use crate::failure::Answer;
-use crate::failure::{Failure, of_known_group};
+use crate::failure::{Answer, Failure};
 use crate::format::show::iso;
 use crate::request::time::time;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Queue {
-    queue: String,
-    #[serde(default)]
-    reason: String,
-    /// How long a pause waits for running jobs to end.
-    wait_seconds: Option<u64>,
-}
-
-pub(crate) async fn pause(context: &Context) -> Answer {
-    let Queue { queue, reason, wait_seconds } = body(context)?;
-    let wait = brakes::wait(context, wait_seconds)?;
-    context.admin().pause(&queue, "", &reason).await?;
-    brakes::paused(context, &Scope::Queue(queue), wait).await
-}
-
-pub(crate) async fn resume(context: &Context) -> Answer {
-    let Queue { queue, .. } = body(context)?;
-    context.admin().resume(&queue).await?;
-    Ok(done())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct QueueBound {
-    queue: String,
-    /// How many jobs may wait; null for no bound.
-    bound: Option<u32>,
-}
-
-pub(crate) async fn bound(context: &Context) -> Answer {
-    let QueueBound { queue, bound } = body(context)?;
-    context.admin().bound_queue(&queue, bound).await?;
-    Ok(done())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct GroupLimit {
-    group: String,
-    limit: Option<u32>,
-}
-
-pub(crate) async fn limit_group(context: &Context) -> Answer {
-    let GroupLimit { group, limit } = body(context)?;
-    of_known_group(context.admin().limit_group(&group, limit).await?)?;
-    Ok(done())
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeyLimit {
-    group: String,
-    key: String,
-    limit: Option<u32>,
-}
-
-pub(crate) async fn limit_key(context: &Context) -> Answer {
-    let KeyLimit { group, key, limit } = body(context)?;
-    of_known_group(context.admin().limit_key(&group, &key, limit).await?)?;
-    Ok(done())
-}
 
 /// Says whether a job ended or was asked to.
 fn ended(cancelled: Cancelled) -> Answer {

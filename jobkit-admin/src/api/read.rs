@@ -50,11 +50,6 @@ pub(crate) async fn workers(context: &Context) -> Answer {
     Ok(answer(json!({"items": workers.iter().map(values::of_worker).collect::<Vec<_>>()})))
 }
 
-pub(crate) async fn groups(context: &Context) -> Answer {
-    let groups = context.admin().groups().await?;
-    Ok(answer(json!({"items": groups.iter().map(values::group).collect::<Vec<_>>()})))
-}
-
 pub(crate) async fn semaphores(context: &Context) -> Answer {
     let limit = context.request.clamped("limit", 1, 500, 50);
     let mut filter = SemaphoreFilter::all();

@@ -5,7 +5,7 @@ use jobkit::admin::overview::{Acknowledged, Attention, Hold, Overview};
 use serde_json::{Value, json};
 
 use crate::format::show::{iso, worker};
-use crate::format::values::{brake, count, of_worker, seconds};
+use crate::format::values::{count, of_worker, pause, seconds};
 
 pub(crate) fn json(now: &Overview) -> Value {
     json!({
@@ -91,7 +91,7 @@ fn hold(by: &Hold) -> Value {
 
 fn of_work(item: &Attention) -> Option<Value> {
     Some(match item {
-        Attention::FullQueue { queue, bound, .. } => json!({"queue": queue, "bound": bound}),
+        Attention::FullQueue { queue, limit, .. } => json!({"queue": queue, "limit": limit}),
         Attention::OverdueSchedule(schedule) => json!({
             "schedule": schedule.name, "times": schedule.times,
             "overdue": schedule.overdue.as_secs_f64(),
@@ -111,7 +111,9 @@ fn of_work(item: &Attention) -> Option<Value> {
         Attention::PausedQueue { queue, actor, reason, ready, .. } => json!({
             "queue": queue, "actor": actor, "reason": reason, "ready": count(*ready),
         }),
-        Attention::PausedScope(held) => brake(held),
+        Attention::PausedScope { scope, pause: paused } => json!({
+            "scope": scope.word(), "name": scope.name(), "paused": pause(paused),
+        }),
         Attention::PausedKey { group, key, until, blocked, blocked_age } => json!({
             "group": group, "key": key, "until": iso(until), "blocked": count(*blocked),
             "blocked_age": blocked_age.as_secs_f64(),

@@ -1,5 +1,6 @@
 //! Values as people read them.
 
+use jobkit::admin::limits::Limit;
 use jobkit::admin::workers::ServedQueue;
 use jobkit::policy::Concurrency;
 use std::time::Duration;
@@ -36,6 +37,16 @@ pub(crate) fn bounded(count: &u32) -> String {
 /// The limit of a concurrency key.
 pub(crate) fn limit(limit: &u32) -> String {
     if *limit == Concurrency::UNLIMITED { "no limit".into() } else { number(*limit) }
+}
+
+/// Who says what holds: an operator goes before code, and only operators and handlers pause.
+pub(crate) fn said_by(limit: &Limit) -> &'static str {
+    let said = limit.running.is_some() || limit.rate.is_some() || limit.waiting.is_some();
+    match limit.is_overridden() {
+        true => "operator",
+        false if said => "code",
+        false => "",
+    }
 }
 
 /// How many slots a queue has in a worker, and whether it shares them.

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use jobkit::admin::audit::AuditEntry;
-use jobkit::admin::brakes::Brake;
 use jobkit::admin::dead_letters::{DeadLetter, DeadLetterGroup, DeadLetterSummary, FailedAttempt};
 use jobkit::admin::explain::Explanation;
 use jobkit::admin::jobs::JobDetail;
+use jobkit::admin::limits::{Limit, Pause, Said};
 use jobkit::admin::measures::{Histogram, Measures};
 use jobkit::admin::queues::QueueSummary;
-use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore};
+use jobkit::admin::semaphores::Semaphore;
 use jobkit::admin::workers::{ServedQueue, WorkerSummary};
 use jobkit::admin::{Count, Payload};
 use serde_json::{Value, json};
@@ -43,26 +43,41 @@ pub(crate) fn queue(queue: &QueueSummary) -> Value {
         "blocked_age": seconds(queue.blocked_age),
         "scheduled": count(queue.scheduled),
         "retrying": count(queue.retrying),
-        "paused": queue.paused.as_ref().map(|pause| json!({
-            "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
-        })),
-        "bound": queue.bound.as_ref().map(|bound| json!({
-            "most": bound.most, "waiting": bound.waiting,
-            "full_since": bound.full_since.as_ref().map(iso),
+        "paused": queue.paused.as_ref().map(pause),
+        "waiting": queue.waiting.as_ref().map(|waiting| json!({
+            "most": waiting.most, "counted": waiting.counted,
+            "full_since": waiting.full_since.as_ref().map(iso),
         })),
     })
 }
 
-pub(crate) fn brake(brake: &Brake) -> Value {
+pub(crate) fn pause(pause: &Pause) -> Value {
     json!({
-        "scope": brake.scope.word(),
-        "name": brake.scope.name(),
-        "paused": brake.paused.as_ref().map(|pause| json!({
-            "since": iso(&pause.since), "actor": pause.actor, "reason": pause.reason,
-        })),
-        "limit": brake.limit,
-        "running": brake.limit.map(|_| brake.running),
-        "rate": brake.rate.map(|rate| rate.to_string()),
+        "since": iso(&pause.since), "until": pause.until.as_ref().map(iso), "actor": pause.actor,
+        "reason": pause.reason,
+    })
+}
+
+/// A part of a limit; its value is null where there is said to be none.
+fn said<T>(said: Option<Said<T>>, value: impl Fn(T) -> Value) -> Value {
+    said.map_or(
+        Value::Null,
+        |Said { value: of, by, .. }| json!({"value": of.map(value), "by": by.as_str()}),
+    )
+}
+
+pub(crate) fn limit(limit: &Limit) -> Value {
+    json!({
+        "scope": limit.scope.word(),
+        "name": limit.scope.name(),
+        "key": limit.scope.key(),
+        "running": said(limit.running, |most| json!(most)),
+        "rate": said(limit.rate, |rate| json!(rate.to_string())),
+        "waiting": said(limit.waiting, |most| json!(most)),
+        "paused": limit.paused.as_ref().map(pause),
+        "runs": limit.runs,
+        "waits": limit.waits,
+        "full_since": limit.full_since.as_ref().map(iso),
     })
 }
 
@@ -102,16 +117,6 @@ pub(crate) fn measures(measures: &Measures) -> Value {
         "discarded": discarded, "cancelled": cancelled, "expired": expired,
         "superseded": superseded, "failure_rate": measures.failure_rate(),
         "run": half_and_tail(&measures.run), "wait": half_and_tail(&measures.wait),
-    })
-}
-
-pub(crate) fn group(group: &ConcurrencyGroup) -> Value {
-    json!({
-        "group": group.name,
-        "default_limit": group.default_limit,
-        "override_limit": group.override_limit,
-        "rate": group.override_rate.unwrap_or(group.default_rate).map(|rate| rate.to_string()),
-        "limiter": group.limiter,
     })
 }
 

@@ -1,11 +1,11 @@
 //! Concurrency keys and groups.
 
 use askama::Template;
-use jobkit::admin::semaphores::{ConcurrencyGroup, Semaphore, SemaphoreFilter};
+use jobkit::admin::limits::{Limit, LimitFilter};
+use jobkit::admin::semaphores::{Semaphore, SemaphoreFilter};
 
 use crate::context::Context;
 use crate::failure::Answer;
-use crate::failure::of_known_group;
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
@@ -16,7 +16,7 @@ const PAGE: u32 = 50;
 #[template(path = "concurrency.html")]
 struct Concurrency<'a> {
     frame: Frame<'a>,
-    groups: Vec<ConcurrencyGroup>,
+    groups: Vec<Limit>,
     semaphores: Vec<Semaphore>,
     group: Option<&'a str>,
     only: &'a str,
@@ -51,8 +51,9 @@ pub(crate) async fn list(context: &Context) -> Answer {
         .query("after_group")
         .zip(Some(context.request.query("after_key").unwrap_or("")));
     let admin = context.admin();
+    let of_groups = LimitFilter::all().of(&["group", "limiter"]);
     let (groups, mut semaphores) =
-        tokio::try_join!(admin.groups(), admin.semaphores(&filter, after, PAGE + 1))?;
+        tokio::try_join!(admin.limits(&of_groups), admin.semaphores(&filter, after, PAGE + 1))?;
     let more = semaphores.len() > PAGE as usize;
     semaphores.truncate(PAGE as usize);
     let next = semaphores.last().filter(|_| more).map(|last| {
@@ -65,19 +66,4 @@ pub(crate) async fn list(context: &Context) -> Answer {
     });
     let frame = Frame::of(context, "Concurrency");
     Ok(html(&Concurrency { frame, groups, semaphores, group, only, next }))
-}
-
-pub(crate) async fn limit_group(context: &Context) -> Answer {
-    let (group, limit) = (context.request.must("group")?, context.request.parsed("limit")?);
-    of_known_group(context.admin().limit_group(group, limit).await?)?;
-    context.redirect("/concurrency", &limit_text(group, limit))
-}
-
-/// The new limit, in words.
-pub(super) fn limit_text(what: &str, limit: Option<u32>) -> String {
-    match limit {
-        Some(0) => format!("{what} is stopped: its limit is 0."),
-        Some(limit) => format!("The limit of {what} is {}.", show::number(limit)),
-        None => format!("The limit of {what} is its default again."),
-    }
 }

@@ -1,8 +1,8 @@
 //! The kinds of jobs.
 
 use askama::Template;
-use jobkit::admin::brakes::Brake;
 use jobkit::admin::kinds::KindSummary;
+use jobkit::admin::limits::{Limit, LimitFilter};
 
 use crate::context::Context;
 use crate::failure::Answer;
@@ -15,11 +15,12 @@ use crate::render::html;
 struct Kinds<'a> {
     frame: Frame<'a>,
     kinds: Vec<KindSummary>,
-    brakes: Vec<Brake>,
+    limits: Vec<Limit>,
 }
 
 pub(crate) async fn list(context: &Context) -> Answer {
     let admin = context.admin();
-    let (kinds, brakes) = tokio::try_join!(admin.kinds(), admin.brakes())?;
-    Ok(html(&Kinds { frame: Frame::of(context, "Kinds"), kinds, brakes }))
+    let of_kinds = LimitFilter::all().of(&["all", "kind"]);
+    let (kinds, limits) = tokio::try_join!(admin.kinds(), admin.limits(&of_kinds))?;
+    Ok(html(&Kinds { frame: Frame::of(context, "Kinds"), kinds, limits }))
 }

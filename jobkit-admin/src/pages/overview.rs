@@ -65,7 +65,7 @@ impl Page<'_> {
             Attention::PausedSchedule(it) => ("paused", schedule(&it.name)),
             Attention::DeadLetters { .. } => ("dead", to("/dead")),
             Attention::PausedQueue { .. } => ("paused", to("/queues")),
-            Attention::PausedScope(_) => ("paused", to("/kinds")),
+            Attention::PausedScope { .. } => ("paused", to("/kinds")),
             _ => ("look", to("/")),
         }
     }

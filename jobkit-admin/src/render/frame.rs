@@ -17,7 +17,7 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, permission.
-const PLACES: [(&str, &str, &str, Permission); 12] = [
+const PLACES: [(&str, &str, &str, Permission); 13] = [
     ("/", "Overview", "o", Permission::View),
     ("/jobs", "Jobs", "j", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
@@ -25,6 +25,7 @@ const PLACES: [(&str, &str, &str, Permission); 12] = [
     ("/kinds", "Kinds", "k", Permission::View),
     ("/topics", "Topics", "p", Permission::View),
     ("/concurrency", "Concurrency", "c", Permission::View),
+    ("/limits", "Limits", "l", Permission::View),
     ("/dead", "Dead letters", "d", Permission::View),
     ("/workers", "Workers", "w", Permission::View),
     ("/operations", "Operations", "b", Permission::View),

@@ -19,17 +19,16 @@ mod connect;
 mod count;
 mod error;
 mod payload;
-mod rate;
 mod severity;
 
 pub mod audit;
-pub mod brakes;
 pub mod dead_letters;
 pub mod doctor;
 pub mod encryption;
 pub mod explain;
 pub mod jobs;
 pub mod kinds;
+pub mod limits;
 pub mod measures;
 pub mod operations;
 pub mod overview;
@@ -86,26 +85,19 @@ pub use self::severity::Severity;
 /// | [operations] | [`preview`](Self::preview) | what a bulk operation would act on |
 /// | | [`begin_operation`](Self::begin_operation) | begins a bulk operation; workers carry it out |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
-/// | [queues] | [`queues`](Self::queues) | backlogs, workers and pauses |
-/// | | [`pause`](Self::pause) | stops all workers from claiming from one |
-/// | | [`resume`](Self::resume) | ends that |
-/// | | [`paused`](Self::paused) | those that are paused |
-/// | [brakes] | [`brakes`](Self::brakes) | what is paused or limited |
-/// | | [`pause_scope`](Self::pause_scope) | stops jobs of a kind, or all jobs, from starting |
-/// | | [`resume_scope`](Self::resume_scope) | ends that |
-/// | | [`wait_until_idle`](Self::wait_until_idle) | waits until none of its jobs runs |
-/// | | [`limit_running`](Self::limit_running) | limits how many of a queue or kind run at a time |
-/// | | [`limit_rate`](Self::limit_rate) | limits how often they start |
+/// | [queues] | [`queues`](Self::queues) | backlogs and workers |
+/// | [limits] | [`limits`](Self::limits) | what is limited or paused |
+/// | | [`limit`](Self::limit) | one of them: shows, sets, pauses, resumes it |
+/// | | [`queue`](Self::queue) | that of a queue |
+/// | | [`kind`](Self::kind) | that of a kind |
+/// | | [`group`](Self::group) | that of the keys of a group |
+/// | | [`limiter`](Self::limiter) | that of the keys of a limiter |
+/// | | [`key`](Self::key) | that of one key |
+/// | | [`everything`](Self::everything) | the pause of everything |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
-/// | [semaphores] | [`groups`](Self::groups) | groups of concurrency keys |
-/// | | [`semaphores`](Self::semaphores) | a page of keys and their permits |
+/// | [semaphores] | [`semaphores`](Self::semaphores) | a page of keys and their permits |
 /// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |
-/// | | [`limit_group`](Self::limit_group) | changes the limit of a group |
-/// | | [`limit_key`](Self::limit_key) | changes the limit of a key |
-/// | | [`rate_group`](Self::rate_group) | changes the rate of a group |
-/// | | [`rate_key`](Self::rate_key) | changes the rate of a key |
-/// | | [`pause_key`](Self::pause_key) | pauses a key for a time |
-/// | | [`resume_key`](Self::resume_key) | ends such a pause |
+/// | | [`paused_keys`](Self::paused_keys) | how many keys are paused |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker_names`](Self::worker_names) | their names |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |

@@ -43,8 +43,8 @@ impl QueueFull {
         if answer.code().as_deref() != Some(QUEUE_FULL) {
             return None;
         }
-        let (queue, waiting, bound) = full(answer.message())?;
-        Some(Self { queue, waiting, bound })
+        let (queue, waiting, limit) = full(answer.message())?;
+        Some(Self { queue, waiting, limit })
     }
 }
 

@@ -77,11 +77,11 @@ impl From<sqlx::Error> for EnqueueError {
     }
 }
 
-/// The queue is full: the number of its waiting jobs has reached its bound. Nothing was stored, not
+/// The queue is full: the number of its waiting jobs has reached its limit. Nothing was stored, not
 /// even the other jobs of a call that enqueues several. Try again later, or do without the job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the queue `{queue}` is full: {waiting} jobs are waiting, and its bound is {bound}; nothing \
+    "the queue `{queue}` is full: {waiting} jobs are waiting, and its limit is {limit}; nothing \
      was stored, so try again later"
 )]
 #[non_exhaustive]
@@ -91,7 +91,7 @@ pub struct QueueFull {
     /// The number of its waiting jobs at the last count.
     pub waiting: u32,
     /// How many jobs may wait in it.
-    pub bound: u32,
+    pub limit: u32,
 }
 
 /// The fields that a kind encrypts cannot be sealed. Nothing was stored.

@@ -22,10 +22,23 @@ pub enum InvalidValue {
         /// The values allowed.
         range: &'static str,
     },
+    /// A limit that such a thing cannot have.
+    #[error("{} has no {what}", subject(scope))]
+    Limit {
+        /// Of what: `all`, `queue`, `kind`, `group`, `limiter` or `key`.
+        scope: &'static str,
+        /// Which limit.
+        what: &'static str,
+    },
     /// A text contains a NUL character, which PostgreSQL cannot store.
     #[error("the {what} contains a NUL character, which PostgreSQL cannot store; remove it")]
     Nul {
         /// Which text.
         what: &'static str,
     },
+}
+
+/// A thing of some scope, as the subject of a sentence.
+fn subject(scope: &str) -> String {
+    if scope == "all" { "everything".to_owned() } else { format!("a {scope}") }
 }

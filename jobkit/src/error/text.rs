@@ -121,8 +121,8 @@ mod tests {
     #[test]
     fn a_queue_that_is_full_has_its_name_whatever_that_is() {
         let message = r#"jobkit: the queue "a "b" is full: 1" is full: 7 jobs wait, and 5 may"#;
-        let (queue, waiting, bound) = full(message).expect("it says so");
-        assert_eq!((&*queue, waiting, bound), (r#"a "b" is full: 1"#, 7, 5));
+        let (queue, waiting, limit) = full(message).expect("it says so");
+        assert_eq!((&*queue, waiting, limit), (r#"a "b" is full: 1"#, 7, 5));
         assert!(full("jobkit: something else").is_none());
     }
 }

@@ -58,7 +58,7 @@ fn what_is_to_come_is_no_failure_however_it_is_wrapped() {
     #[derive(Debug, thiserror::Error)]
     #[error("no follow-up")]
     struct Wrapped<E: Error + 'static>(#[source] E);
-    let full = || EnqueueError::from(QueueFull { queue: "mail".into(), waiting: 5, bound: 5 });
+    let full = || EnqueueError::from(QueueFull { queue: "mail".into(), waiting: 5, limit: 5 });
     let later = || Denied::Later(Duration::from_secs(1));
     let snooze = Verdict::Snooze(Duration::from_secs(1));
     assert_eq!(JobError::from(full()).verdict, Verdict::Wait(FULL));

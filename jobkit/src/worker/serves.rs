@@ -75,8 +75,8 @@ impl Worker {
     /// # }
     /// ```
     ///
-    /// Of two workers, the one that starts last decides, and an operator's bound
-    /// ([`Admin::bound_queue`](crate::Admin::bound_queue)) overrides it.
+    /// Of two workers, the one that starts last decides, and an operator's limit
+    /// ([`LimitHandle::set`](crate::admin::limits::LimitHandle::set)) overrides it.
     pub fn max_backlog(mut self, queue: impl Into<String>, jobs: u32) -> Self {
         self.bounds.push((queue.into(), jobs));
         self

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::admin::audit::{AuditEntry, AuditFilter};
 use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
-use jobkit::admin::semaphores::Limited;
+use jobkit::admin::limits::{Change, LimitFilter, Limited};
 use jobkit::admin::workers::StopRequest;
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::wait;
@@ -40,34 +40,35 @@ impl Desk {
 #[tokio::test]
 async fn a_pause_and_a_resume_are_noted() {
     let desk = Desk::new().await;
-    desk.ada().pause("slow", "", "the gateway is down").await.unwrap();
+    desk.ada().queue("slow").pause("the gateway is down").await.unwrap();
     let (action, subject, id, name, detail) = desk.entry().await;
     assert_eq!((&*action, &*subject, id), ("pause", "queue", None));
     assert_eq!(name.as_deref(), Some("slow"));
     assert_eq!(detail, json!({ "reason": "the gateway is down" }));
-    desk.ada().resume("slow").await.unwrap();
+    desk.ada().queue("slow").resume().await.unwrap();
     desk.is_noted("resume", "queue", None, Some("slow")).await;
-    assert!(!desk.ada().resume("slow").await.unwrap());
+    assert!(!desk.ada().queue("slow").resume().await.unwrap());
     assert_eq!(desk.audit().await, []);
 }
 
 #[tokio::test]
 async fn a_limit_is_noted_with_the_one_before() {
     let desk = Desk::new().await;
-    let _ = desk.ada().limit_group("pay", Some(7)).await.unwrap();
+    let _ = desk.ada().group("pay").set(&Change::new().running(7)).await.unwrap();
     let (action, subject, _, name, detail) = desk.entry().await;
     assert_eq!((&*action, &*subject), ("limit", "concurrency_group"));
     assert_eq!((name.as_deref(), detail), (Some("pay"), json!({ "limit": 7, "before": null })));
-    let _ = desk.ada().limit_group("pay", None).await.unwrap();
+    let _ = desk.ada().group("pay").set(&Change::new().reset_running()).await.unwrap();
     assert_eq!(desk.entry().await.4, json!({ "limit": null, "before": 7 }));
-    let _ = desk.ada().limit_key("pay", "a", Some(3)).await.unwrap();
+    let _ = desk.ada().key("pay", "a").set(&Change::new().running(3)).await.unwrap();
     let (action, subject, _, name, detail) = desk.entry().await;
     assert_eq!((&*action, &*subject, name.as_deref()), ("limit", "concurrency_key", Some("a")));
     assert_eq!(detail, json!({ "group": "pay", "limit": 3, "before": null }));
-    let _ = desk.ada().limit_key("pay", "a", Some(4)).await.unwrap();
+    let _ = desk.ada().key("pay", "a").set(&Change::new().running(4)).await.unwrap();
     assert_eq!(desk.entry().await.4["before"], 3);
-    assert_eq!(desk.ada().limit_group("?", None).await.unwrap(), Limited::UnknownGroup);
-    assert_eq!(desk.ada().limit_key("?", "a", None).await.unwrap(), Limited::UnknownGroup);
+    let (ada, reset) = (desk.ada(), Change::new().reset_running());
+    assert_eq!(ada.group("?").set(&reset).await.unwrap(), Limited::Unknown);
+    assert_eq!(ada.key("?", "a").set(&reset).await.unwrap(), Limited::Unknown);
     assert_eq!(desk.audit().await, []);
 }
 
@@ -108,21 +109,23 @@ async fn nothing_is_done_that_cannot_be_noted() {
     let desk = Desk::new().await;
     let (job, later) = (desk.pay("a").await, desk.pay_later("b").await);
     desk.lab.run("alter table jobkit.audit add check (actor is distinct from 'ada')").await;
-    desk.ada().pause("slow", "", "").await.unwrap_err();
-    desk.ada().limit_group("pay", Some(9)).await.unwrap_err();
-    desk.ada().limit_key("pay", "a", Some(9)).await.unwrap_err();
+    desk.ada().queue("slow").pause("").await.unwrap_err();
+    desk.ada().group("pay").set(&Change::new().running(9)).await.unwrap_err();
+    desk.ada().key("pay", "a").set(&Change::new().running(9)).await.unwrap_err();
     desk.ada().job(job).cancel().await.unwrap_err();
     desk.ada().job(later).reschedule(None).await.unwrap_err();
     desk.ada().worker(WORKER).stop().await.unwrap_err();
-    assert!(desk.admin.paused().await.unwrap().is_empty());
-    assert_eq!(desk.admin.groups().await.unwrap()[0].override_limit, None);
+    let paused = LimitFilter::all().paused();
+    assert_eq!(desk.admin.limits(&paused).await.unwrap(), []);
+    let group = desk.admin.group("pay").get().await.unwrap().unwrap();
+    assert!(!group.is_overridden());
     assert_eq!(desk.lab.count("jobkit.semaphores").await, 0);
     assert!(!desk.job(job).await.cancel_requested);
     assert_eq!(desk.state(later).await, State::Scheduled);
     assert_eq!(desk.admin.workers().await.unwrap()[0].stop_requested_at, None);
-    desk.admin.pause("slow", "bob", "").await.unwrap();
-    desk.ada().resume("slow").await.unwrap_err();
-    assert_eq!(desk.admin.paused().await.unwrap().len(), 1);
+    desk.admin.acting_as("bob").queue("slow").pause("").await.unwrap();
+    desk.ada().queue("slow").resume().await.unwrap_err();
+    assert_eq!(desk.admin.limits(&paused).await.unwrap().len(), 1);
     desk.lab.check_invariants().await;
 }
 

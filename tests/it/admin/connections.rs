@@ -5,6 +5,7 @@ use std::time::Duration;
 use jobkit::admin::AdminError;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::jobs::JobQuery;
+use jobkit::admin::limits::{Change, LimitFilter};
 use jobkit::admin::operations::BulkAction;
 use jobkit::error::{DatabaseError, SchemaError};
 use jobkit::{Admin, JobId};
@@ -38,9 +39,9 @@ async fn calls_one_after_another_share_a_connection_whoever_makes_them() {
     desk.admin.overview().await.unwrap();
     let first = sessions(&desk.lab).await;
     assert_eq!(first.len(), 1);
-    desk.admin.acting_as("ada").pause("mail", "", "").await.unwrap();
-    desk.admin.clone().pause("spam", "", "").await.unwrap();
-    desk.admin.acting_as("bob").resume("mail").await.unwrap();
+    desk.admin.acting_as("ada").queue("mail").pause("").await.unwrap();
+    desk.admin.clone().queue("spam").pause("").await.unwrap();
+    desk.admin.acting_as("bob").queue("mail").resume().await.unwrap();
     assert_eq!(sessions(&desk.lab).await, first);
     // What is prepared for one is there for the next; who asks is said with each call.
     let audit = desk.admin.audit(&AuditFilter::all(), None, 10).await.unwrap();
@@ -83,7 +84,7 @@ async fn a_call_that_is_dropped_takes_its_connection_along() {
     until_waiting(&desk.lab, 1).await;
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
-    desk.admin.groups().await.unwrap();
+    desk.admin.kinds().await.unwrap();
     assert!(!sessions(&desk.lab).await.iter().all(|session| first.contains(session)));
     other.run("commit").await.unwrap();
     let gone = format!("not exists (select from pg_stat_activity where pid = {})", first[0]);
@@ -128,39 +129,39 @@ async fn a_network_that_breaks_fails_what_is_under_way_and_nothing_later() {
     let proxy = Proxy::new(lab.url()).await.unwrap();
     let pool = PgPoolOptions::new().connect_lazy(proxy.url()).unwrap();
     let admin = Admin::new(&pool);
-    admin.groups().await.unwrap();
+    admin.kinds().await.unwrap();
     proxy.set(Network::Breaks);
     assert!(matches!(
-        admin.groups().await,
+        admin.kinds().await,
         Err(AdminError::Database(DatabaseError::Unreachable(_)))
     ));
     proxy.set(Network::Passes);
-    admin.groups().await.unwrap();
+    admin.kinds().await.unwrap();
     // Nothing comes back of what is kept, and of what is opened instead.
     proxy.set(Network::Stalls);
     let ask = admin.clone();
-    let call = tokio::spawn(async move { ask.groups().await });
-    assert!(timeout(Duration::from_millis(300), admin.groups()).await.is_err());
+    let call = tokio::spawn(async move { ask.kinds().await });
+    assert!(timeout(Duration::from_millis(300), admin.kinds()).await.is_err());
     proxy.set(Network::Breaks);
     assert!(matches!(
         call.await.unwrap(),
         Err(AdminError::Database(DatabaseError::Unreachable(_)))
     ));
     proxy.set(Network::Passes);
-    admin.groups().await.unwrap();
+    admin.kinds().await.unwrap();
 }
 
 /// The server refuses a statement that was prepared when its answer had other types.
 #[tokio::test]
 async fn a_migration_meanwhile_fails_no_call() {
     let desk = Desk::without_worker().await;
-    desk.admin.pause("mail", "", "").await.unwrap();
-    desk.admin.paused().await.unwrap();
+    desk.admin.queue("mail").pause("").await.unwrap();
+    desk.admin.limits(&LimitFilter::all()).await.unwrap();
     desk.lab.run("alter table jobkit.limits alter pause_reason type varchar").await;
-    let paused = desk.admin.paused().await.unwrap();
+    let paused = desk.admin.limits(&LimitFilter::all()).await.unwrap();
     assert_eq!(paused.len(), 1);
     desk.lab.run("alter table jobkit.limits alter pause_reason type text").await;
-    desk.admin.paused().await.unwrap();
+    desk.admin.limits(&LimitFilter::all()).await.unwrap();
 }
 
 #[tokio::test]
@@ -191,8 +192,8 @@ async fn where_nothing_can_be_written_there_is_something_to_see() {
     for refused in [
         desk.admin.job(job).cancel().await.map(drop),
         desk.admin.begin_operation(&all, "", "once").await.map(drop),
-        desk.admin.pause("default", "ada", "").await.map(drop),
-        desk.admin.limit_group("pay", Some(2)).await.map(drop),
+        desk.admin.acting_as("ada").queue("default").pause("").await.map(drop),
+        desk.admin.group("pay").set(&Change::new().running(2)).await.map(drop),
     ] {
         assert!(
             matches!(refused, Err(AdminError::Database(DatabaseError::ReadOnly))),
@@ -201,5 +202,5 @@ async fn where_nothing_can_be_written_there_is_something_to_see() {
     }
     desk.lab.run(&format!("{reads} = off")).await;
     desk.hang_up().await;
-    desk.admin.pause("default", "ada", "").await.unwrap();
+    desk.admin.acting_as("ada").queue("default").pause("").await.unwrap();
 }

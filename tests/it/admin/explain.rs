@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jobkit::admin::AdminError;
-use jobkit::admin::brakes::{Rate, Scope};
 use jobkit::admin::explain::{Explanation, Reason};
+use jobkit::admin::limits::{Change, LimitFilter, Rate, Scope};
 use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate};
 use jobkit::{Enqueue, JobId};
@@ -42,7 +42,7 @@ async fn a_job_whose_time_has_not_come() {
     let (sentence, reasons) = told(&desk, job).await;
     assert_eq!(around_time(&sentence), ("Scheduled until", ""));
     assert_eq!(reasons, ["Scheduled"]);
-    desk.admin.pause("default", "ada", "").await.unwrap();
+    desk.admin.acting_as("ada").queue("default").pause("").await.unwrap();
     assert_eq!(told(&desk, job).await.1, ["Scheduled", "Paused"]);
     // Once it is due, what keeps it is something else.
     desk.lab
@@ -76,7 +76,7 @@ async fn a_job_that_waits_for_a_permit() {
     assert_eq!(sentence, format!("Ready, but no permit is left for {key}"));
     assert_eq!(reasons, ["AtLimit", "Ahead"]);
     // A pause comes first: not even a free permit would help.
-    desk.admin.pause("default", "ada", "the gateway is down").await.unwrap();
+    desk.admin.acting_as("ada").queue("default").pause("the gateway is down").await.unwrap();
     let (sentence, reasons) = told(&desk, jobs[4]).await;
     let around = ("Its queue default is paused by ada since", ": the gateway is down");
     assert_eq!(around_time(&sentence), around);
@@ -243,13 +243,13 @@ async fn an_explanation_reads_few_rows_whatever_the_backlog() {
 #[tokio::test]
 async fn a_kind_of_which_as_many_run_as_may() {
     let desk = Desk::new().await;
-    desk.admin.limit_running(&Scope::Kind("noop".into()), Some(1)).await.unwrap();
+    let _ = desk.admin.kind("noop").set(&Change::new().running(1)).await.unwrap();
     let [first, second] = [0, 1].map(|_| Noop.options().enqueue(desk.lab.pool()));
     first.await.unwrap();
     desk.claim().await;
     let (sentence, reasons) = told(&desk, second.await.unwrap()).await;
     assert_eq!(sentence, "Ready, but its kind noop has 1 of at most 1 running");
-    assert_eq!(&*reasons[0], "Held");
+    assert_eq!(&*reasons[0], "Limited");
 }
 
 #[tokio::test]
@@ -311,33 +311,39 @@ async fn what_holds_back_its_kind_or_its_queue() {
     let job = desk.pay("acme").await;
     let kind_of: String = desk.lab.value("select kind from jobkit.jobs").await;
     let kind = if kind_of == "pay" { kind } else { Scope::Kind(kind_of.clone()) };
-    admin.limit_rate(&queue, Some(Rate::per(1, Duration::from_secs(60)))).await.unwrap();
-    assert!(!told(&desk, job).await.1.contains(&"Held".to_owned()));
+    let slow = Change::new().rate(Rate::per(1, Duration::from_secs(60)));
+    let _ = admin.limit(queue.clone()).set(&slow).await.unwrap();
+    assert!(!told(&desk, job).await.1.contains(&"Limited".to_owned()));
     desk.lab.run("update jobkit.turns set tat = tat + interval '1 h'").await;
     let (sentence, reasons) = told(&desk, job).await;
     let rate = "at most 1/min, burst 1";
-    let held = format!("Ready, but its queue default is held back: {rate}");
-    assert_eq!((sentence, &*reasons[0]), (held, "Held"));
-    admin.pause_scope(&kind, "wrong amounts").await.unwrap();
+    let held = format!("Ready, but its queue default is limited: {rate}");
+    assert_eq!((sentence, &*reasons[0]), (held, "Limited"));
+    admin.limit(kind.clone()).pause("wrong amounts").await.unwrap();
     let (sentence, reasons) = told(&desk, job).await;
     let paused = format!("Its kind {kind_of} is paused by ada since");
     assert_eq!(around_time(&sentence), (&*paused, ": wrong amounts"));
-    assert_eq!(&*reasons[0], "Held");
-    admin.pause_scope(&Scope::All, "").await.unwrap();
+    assert_eq!(&*reasons[0], "Paused");
+    admin.everything().pause("").await.unwrap();
     assert!(told(&desk, job).await.0.starts_with("Everything is paused by ada since"));
-    let brakes = admin.brakes().await.unwrap();
-    let scopes: Vec<_> = brakes.iter().map(|brake| brake.scope.to_string()).collect();
-    assert_eq!(scopes, ["everything".to_owned(), kind.to_string(), queue.to_string()]);
-    assert_eq!(brakes[2].rate.unwrap().burst, 1);
+    let limits = LimitFilter::all().of(&["all", "kind", "queue"]);
+    let limits = admin.limits(&limits).await.unwrap();
+    let scopes: Vec<_> = limits.iter().map(|limit| limit.scope.clone()).collect();
+    assert_eq!(scopes, [Scope::All, queue, kind]);
+    assert_eq!(limits[1].most_often().unwrap().burst, 1);
     for refused in [
-        admin.limit_running(&Scope::All, Some(1)).await.unwrap_err(),
-        admin.limit_running(&kind, Some(0)).await.unwrap_err(),
-        admin.pause_scope(&Scope::Kind(String::new()), "").await.unwrap_err(),
+        admin.everything().set(&Change::new().running(1)).await.unwrap_err(),
+        admin.kind(&kind_of).set(&Change::new().running(1_000_001)).await.unwrap_err(),
+        admin.kind("").pause("").await.unwrap_err(),
     ] {
         assert!(
             matches!(
                 refused,
-                AdminError::Invalid(InvalidValue::Length { .. } | InvalidValue::Range { .. })
+                AdminError::Invalid(
+                    InvalidValue::Length { .. }
+                        | InvalidValue::Range { .. }
+                        | InvalidValue::Limit { .. }
+                )
             ),
             "{refused:?}"
         );

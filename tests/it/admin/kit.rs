@@ -7,8 +7,8 @@ use std::time::Duration;
 use jobkit::admin::AdminError;
 use jobkit::admin::jobs::JobSummary;
 use jobkit::admin::jobs::State;
+use jobkit::admin::limits::{Change, Limited};
 use jobkit::admin::operations::{BulkAction, Operation};
-use jobkit::admin::semaphores::Limited;
 use jobkit::job;
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, WorkerHandle};
 use jobkit_tests::Lab;
@@ -238,7 +238,8 @@ impl Desk {
 
     /// Sets the limit of the group.
     pub(super) async fn limit(&self, limit: u32) {
-        assert_eq!(self.admin.limit_group("pay", Some(limit)).await.unwrap(), Limited::Set);
+        let limited = self.admin.group("pay").set(&Change::new().running(limit)).await.unwrap();
+        assert_ne!(limited, Limited::Unknown);
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::Utc;
 use jobkit::admin::Count;
+use jobkit::admin::limits::Change;
 use jobkit::admin::overview::{Attention, Hold};
 use jobkit::{Enqueue, JobId};
 
@@ -102,7 +103,7 @@ async fn the_age_of_what_is_ready_is_that_of_what_was_due_first_and_not_of_the_f
 #[tokio::test]
 async fn a_paused_queue_needs_attention_while_jobs_wait_in_it() {
     let desk = Desk::new().await;
-    desk.admin.pause("slow", "ada", "why").await.unwrap();
+    desk.admin.acting_as("ada").queue("slow").pause("why").await.unwrap();
     assert_eq!(desk.attention().await, []);
     desk.pay_in("slow", "a").await;
     let attention = desk.attention().await;
@@ -111,23 +112,23 @@ async fn a_paused_queue_needs_attention_while_jobs_wait_in_it() {
     };
     assert_eq!((&**queue, actor.as_deref(), reason.as_deref()), ("slow", Some("ada"), Some("why")));
     assert_eq!(*ready, Count::Exactly(1));
-    desk.admin.resume("slow").await.unwrap();
+    desk.admin.queue("slow").resume().await.unwrap();
     assert_eq!(desk.attention().await, []);
 }
 
 #[tokio::test]
-async fn a_full_queue_needs_attention_until_a_tenth_of_its_bound_is_free() {
+async fn a_full_queue_needs_attention_until_a_tenth_of_its_limit_is_free() {
     let desk = Desk::new().await;
-    desk.admin.bound_queue("slow", Some(2)).await.unwrap();
+    let _ = desk.admin.queue("slow").set(&Change::new().waiting(2)).await.unwrap();
     let jobs = [desk.pay_in("slow", "a").await, desk.pay_in("slow", "b").await];
     // As the last look found it.
     assert_eq!(desk.attention().await, []);
     desk.lab.run("select jobkit.look_at_bounds('slow')").await;
     let attention = desk.attention().await;
-    let [Attention::FullQueue { queue, bound, since }] = &attention[..] else {
+    let [Attention::FullQueue { queue, limit, since }] = &attention[..] else {
         panic!("{attention:?}");
     };
-    assert_eq!((&**queue, *bound, *since <= Utc::now()), ("slow", 2, true));
+    assert_eq!((&**queue, *limit, *since <= Utc::now()), ("slow", 2, true));
     desk.admin.job(jobs[0]).cancel().await.unwrap();
     desk.lab.run("select jobkit.look_at_bounds('slow')").await;
     assert_eq!(desk.attention().await, []);
@@ -225,7 +226,7 @@ async fn ready_jobs_that_nobody_serves_need_attention() {
     let nowhere = unserved("nowhere", "noop", true, Count::Exactly(2));
     assert_eq!(told().await, [gone, nowhere.clone()]);
     // A queue is paused on purpose.
-    desk.admin.pause("default", "", "").await.unwrap();
+    desk.admin.queue("default").pause("").await.unwrap();
     assert!(!desk.attention().await.iter().any(|a| matches!(
         a, Attention::Unserved { queue, .. } if queue == "default"
     )));
@@ -238,7 +239,7 @@ async fn ready_jobs_that_nobody_serves_need_attention() {
     };
     assert_eq!(*jobs, Count::Exactly(63));
     // It says it all, but for the kind that is missing from the binaries.
-    desk.admin.resume("default").await.unwrap();
+    desk.admin.queue("default").resume().await.unwrap();
     let attention = desk.attention().await;
     assert!(
         matches!(
@@ -278,7 +279,7 @@ async fn a_queue_is_late_when_a_job_that_could_run_waits_for_long() {
     assert_eq!(late(desk.attention().await), []);
     desk.lab.run("update jobkit.permits set since = now() - interval '6 min'").await;
     assert_eq!(late(desk.attention().await).len(), 1);
-    desk.admin.pause("default", "", "").await.unwrap();
+    desk.admin.queue("default").pause("").await.unwrap();
     assert_eq!(late(desk.attention().await), []);
     assert_eq!(desk.admin.overview().await.unwrap().ready_age, None);
 }
@@ -351,7 +352,7 @@ async fn a_queue_shows_what_is_in_it_by_state_and_kind() {
     desk.pay_later("c").await;
     desk.backlog("default", "noop", 2).await;
     desk.pay_in("elsewhere", "d").await;
-    desk.admin.pause("slow", "ada", "why").await.unwrap();
+    desk.admin.acting_as("ada").queue("slow").pause("why").await.unwrap();
     let queues = desk.admin.queues().await.unwrap();
     let names: Vec<_> = queues.iter().map(|queue| &*queue.queue).collect();
     assert_eq!(names, ["default", "elsewhere", "slow"]);

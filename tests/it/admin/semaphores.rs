@@ -1,7 +1,8 @@
 //! Limits of concurrency keys, and what is seen of them.
 
 use jobkit::admin::AdminError;
-use jobkit::admin::semaphores::{Limited, Semaphore, SemaphoreFilter};
+use jobkit::admin::limits::{By, Change, Limited, Said};
+use jobkit::admin::semaphores::{Semaphore, SemaphoreFilter};
 use jobkit::error::InvalidValue;
 
 use super::kit::{Desk, WORKER};
@@ -17,7 +18,8 @@ async fn a_raised_limit_unblocks_at_once() {
     }
     assert_eq!(desk.place(jobs[3]).await, "blocked");
     desk.lab.check_invariants().await;
-    assert_eq!(desk.admin.limit_key("pay", "a", Some(4)).await.unwrap(), Limited::Set);
+    let limited = desk.admin.key("pay", "a").set(&Change::new().running(4)).await.unwrap();
+    assert_eq!(limited, Limited::Changed);
     assert_eq!(desk.place(jobs[3]).await, "ready with a permit");
     assert_eq!(desk.place(jobs[4]).await, "blocked");
     desk.lab.check_invariants().await;
@@ -44,37 +46,42 @@ async fn a_lowered_limit_takes_nothing_and_grants_nothing_until_fewer_are_taken(
 #[tokio::test]
 async fn zero_stops_a_key_and_none_gives_it_back() {
     let desk = Desk::new().await;
-    assert_eq!(desk.admin.limit_key("pay", "a", Some(0)).await.unwrap(), Limited::Set);
+    let limited = desk.admin.key("pay", "a").set(&Change::new().running(0)).await.unwrap();
+    assert_eq!(limited, Limited::Changed);
     let stopped = desk.blocked("a").await;
     desk.running("b").await;
     desk.limit(5).await;
     assert_eq!(desk.place(stopped).await, "blocked");
-    assert_eq!(desk.admin.limit_key("pay", "a", None).await.unwrap(), Limited::Set);
+    let limited = desk.admin.key("pay", "a").set(&Change::new().reset_running()).await.unwrap();
+    assert_eq!(limited, Limited::Changed);
     assert_eq!(desk.place(stopped).await, "ready with a permit");
     desk.limit(0).await;
     let stopped = desk.blocked("c").await;
-    assert_eq!(desk.admin.limit_group("pay", None).await.unwrap(), Limited::Set);
+    let limited = desk.admin.group("pay").set(&Change::new().reset_running()).await.unwrap();
+    assert_eq!(limited, Limited::Changed);
     assert_eq!(desk.place(stopped).await, "ready with a permit");
     desk.lab.check_invariants().await;
     // A key that nobody uses and that has no limit of its own leaves nothing behind.
-    let _ = desk.admin.limit_key("pay", "unused", Some(7)).await.unwrap();
-    let _ = desk.admin.limit_key("pay", "unused", None).await.unwrap();
+    let _ = desk.admin.key("pay", "unused").set(&Change::new().running(7)).await.unwrap();
+    let _ = desk.admin.key("pay", "unused").set(&Change::new().reset_running()).await.unwrap();
     assert!(desk.admin.semaphore("pay", "unused").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn an_unknown_group_is_an_answer_and_changes_nothing() {
     let desk = Desk::new().await;
-    let unknown = Limited::UnknownGroup;
-    assert_eq!(desk.admin.limit_group("payy", Some(1)).await.unwrap(), unknown);
-    assert_eq!(desk.admin.limit_key("payy", "a", Some(1)).await.unwrap(), unknown);
+    let unknown = Limited::Unknown;
+    assert_eq!(desk.admin.group("payy").set(&Change::new().running(1)).await.unwrap(), unknown);
+    assert_eq!(desk.admin.key("payy", "a").set(&Change::new().running(1)).await.unwrap(), unknown);
     assert_eq!(desk.lab.count("jobkit.semaphores").await, 0);
-    let groups = desk.admin.groups().await.unwrap();
-    assert_eq!((groups.len(), &*groups[0].name), (1, "pay"));
-    assert_eq!((groups[0].default_limit, groups[0].override_limit), (1, None));
+    let running = async || {
+        let limit = desk.admin.group("pay").get().await.unwrap().unwrap();
+        limit.running.map(|Said { value, by, .. }| (value, by))
+    };
+    assert_eq!(running().await, Some((Some(1), By::Code)));
     desk.limit(1_000_000).await;
-    let groups = desk.admin.groups().await.unwrap();
-    assert_eq!((groups[0].default_limit, groups[0].override_limit), (1, Some(1_000_000)));
+    assert_eq!(running().await, Some((Some(1_000_000), By::Operator)));
+    assert!(desk.admin.group("payy").get().await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -82,29 +89,29 @@ async fn limits_and_names_out_of_range_are_refused() {
     let desk = Desk::new().await;
     let (admin, long) = (&desk.admin, "x".repeat(513));
     for limit in [1_000_001, u32::MAX] {
-        let error = admin.limit_group("pay", Some(limit)).await.unwrap_err();
+        let error = admin.group("pay").set(&Change::new().running(limit)).await.unwrap_err();
         assert!(
             matches!(error, AdminError::Invalid(InvalidValue::Range { what: "limit", .. })),
             "{error}"
         );
-        let error = admin.limit_key("pay", "a", Some(limit)).await.unwrap_err();
+        let error = admin.key("pay", "a").set(&Change::new().running(limit)).await.unwrap_err();
         assert!(
             matches!(error, AdminError::Invalid(InvalidValue::Range { what: "limit", .. })),
             "{error}"
         );
     }
-    let all = SemaphoreFilter::all();
+    let (all, reset) = (SemaphoreFilter::all(), Change::new().reset_running());
     for error in [
-        admin.limit_group("", None).await.unwrap_err(),
-        admin.limit_key(&long, "", None).await.unwrap_err(),
-        admin.limit_key("pay", &long, None).await.unwrap_err(),
+        admin.group("").set(&reset).await.unwrap_err(),
+        admin.key(&long, "").set(&reset).await.unwrap_err(),
+        admin.key("pay", &long).set(&reset).await.unwrap_err(),
         admin.semaphore("pay", &long).await.unwrap_err(),
         admin.semaphores(&all.clone().group(&*long), None, 1).await.unwrap_err(),
         admin.semaphores(&all, Some((&*long, "")), 1).await.unwrap_err(),
     ] {
         assert!(matches!(error, AdminError::Invalid(InvalidValue::Length { .. })), "{error}");
     }
-    let error = admin.limit_key("pay", "\0", Some(1)).await.unwrap_err();
+    let error = admin.key("pay", "\0").set(&Change::new().running(1)).await.unwrap_err();
     assert!(
         matches!(error, AdminError::Invalid(InvalidValue::Nul { what: "concurrency key" })),
         "{error}"
@@ -134,8 +141,8 @@ async fn semaphores_are_listed_page_by_page_as_they_are_meant() {
     desk.pay_all(accounts.map(str::to_owned)).await;
     desk.pay_all(["a", "a", "b"].map(str::to_owned)).await;
     assert_eq!(desk.claim().await.1.len(), 5);
-    let _ = desk.admin.limit_key("pay", "b", Some(2)).await.unwrap();
-    let _ = desk.admin.limit_key("other", "b", Some(3)).await.unwrap();
+    let _ = desk.admin.key("pay", "b").set(&Change::new().running(2)).await.unwrap();
+    let _ = desk.admin.key("other", "b").set(&Change::new().running(3)).await.unwrap();
 
     let (mut found, mut after): (Vec<Semaphore>, Option<(String, String)>) = (Vec::new(), None);
     loop {
@@ -160,7 +167,7 @@ async fn semaphores_are_listed_page_by_page_as_they_are_meant() {
     assert_eq!(keys(&list(all().at_limit()).await), ["", "B", "a", "b", "Ä"]);
     assert_eq!(keys(&list(all().blocked()).await), ["a"]);
     assert_eq!(keys(&list(all().group("other").at_limit().blocked()).await), [""; 0]);
-    let _ = desk.admin.limit_key("pay", "B", Some(9)).await.unwrap();
+    let _ = desk.admin.key("pay", "B").set(&Change::new().running(9)).await.unwrap();
     assert_eq!(keys(&list(all().at_limit()).await), ["", "a", "b", "Ä"]);
 }
 

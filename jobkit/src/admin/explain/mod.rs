@@ -3,19 +3,19 @@
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::JobId;
 use crate::admin::AdminError;
-use crate::admin::brakes::Brake;
 use crate::admin::jobs::JobRef;
+use crate::admin::limits::{Limit, Scope};
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
 
 mod hands;
-mod held;
 mod pace;
 mod reason;
 pub(super) mod statements;
 
 pub use self::hands::InHand;
 pub use self::pace::KeyPace;
+pub(super) use self::reason::Time;
 pub use self::reason::{KeyUse, Reason};
 
 /// Why a job does not run, as [`JobRef::explain`] finds it.
@@ -83,7 +83,7 @@ fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
 
 /// That nobody can run it comes before waiting for its turn: permits are granted only to jobs that
 /// are served.
-fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> Vec<Reason> {
+fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Limit>, hands: Vec<InHand>) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = cancel_requested(&job).into_iter().collect();
     if let Some(holder) = job.follows {
         reasons.push(Reason::Follows { job: JobId(holder) });
@@ -91,8 +91,8 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
         return reasons;
     }
     reasons.extend(scheduled(&job, false));
-    let (paused, held): (Vec<_>, Vec<_>) = held.into_iter().partition(|held| held.paused.is_some());
-    reasons.extend(paused.into_iter().map(Reason::Held));
+    let (paused, limited): (Vec<_>, Vec<_>) = held.into_iter().partition(|it| it.paused.is_some());
+    reasons.extend(paused.into_iter().filter_map(paused_by));
     reasons.extend(unserved(&job).chain((!hands.is_empty()).then_some(Reason::InHand(hands))));
     reasons.extend(scheduled(&job, true));
     if job.scheduled.is_some() {
@@ -106,7 +106,6 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
         holders: ahead.holders.into_iter().map(JobId).collect(),
     });
     let position = ahead.place.max(1);
-    let held: Vec<_> = held.into_iter().map(Reason::Held).collect();
     let queue = job.queue;
     match key {
         Some(key) if job.blocked => {
@@ -125,7 +124,7 @@ fn waiting(job: LiveJob, ahead: Ahead, held: Vec<Brake>, hands: Vec<InHand>) -> 
         }
         _ => {}
     }
-    reasons.extend(held);
+    reasons.extend(limited.into_iter().map(Reason::Limited));
     if job.knowing > 0 && ahead.running >= job.slots {
         let (running, slots) = (ahead.running, job.slots);
         reasons.push(Reason::Busy { queue: queue.clone(), running, slots });
@@ -140,10 +139,16 @@ fn scheduled(job: &LiveJob, due: bool) -> Option<Reason> {
     (is_due == due).then_some(Reason::Scheduled { until })
 }
 
+fn paused_by(limit: Limit) -> Option<Reason> {
+    let Limit { scope, paused, .. } = limit;
+    paused.map(|pause| Reason::Paused { scope, pause })
+}
+
 /// Why no worker would run this job even on its turn.
 fn unserved(job: &LiveJob) -> impl Iterator<Item = Reason> {
-    let paused = job.pause.clone().map(Reason::Paused);
     let queue = job.queue.clone();
+    let scope = Scope::Queue(queue.clone());
+    let paused = job.pause.clone().map(|pause| Reason::Paused { scope, pause });
     let (kind, version) = (job.kind.clone(), job.version);
     let unserved = match (job.serving, job.knowing) {
         (0, _) => Some(Reason::Unserved { queue }),

@@ -5,12 +5,10 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 
 use super::hands::{InHand, in_hand};
-use super::held::held;
 use super::pace::KeyPace;
 use crate::JobId;
-use crate::admin::brakes::{Brake, Pause};
 use crate::admin::jobs::Progress;
-use crate::admin::queues::PausedQueue;
+use crate::admin::limits::{Limit, Pause, Scope};
 use crate::admin::stuck::StuckJob;
 
 /// The largest count.
@@ -57,11 +55,15 @@ pub enum Reason {
     },
     /// Producers that found or changed it have open transactions: claims skip it until these end.
     InHand(Vec<InHand>),
-    /// Its queue is paused.
-    Paused(PausedQueue),
-    /// Its kind, its queue or everything is held back: paused, or limited in number or rate. (A
-    /// paused queue is [`Paused`](Self::Paused).)
-    Held(Brake),
+    /// Its queue, its kind or everything is paused.
+    Paused {
+        /// Which of these.
+        scope: Scope,
+        /// Its pause.
+        pause: Pause,
+    },
+    /// As many jobs of its queue or its kind run as may, or have started as may for now.
+    Limited(Limit),
     /// No live worker serves its queue.
     Unserved {
         /// The queue.
@@ -193,8 +195,8 @@ impl fmt::Display for Reason {
                 write!(f, "Waits until job {job}, which holds its unique key, ends")
             }
             Self::InHand(sessions) => in_hand(sessions, f),
-            Self::Paused(paused) => paused.fmt(f),
-            Self::Held(brake) => held(brake, f),
+            Self::Paused { scope, pause } => paused(scope, pause, f),
+            Self::Limited(limit) => limited(limit, f),
             Self::Stuck(stuck) => stuck.fmt(f),
             Self::Unserved { queue } => write!(f, "No live worker serves its queue {queue}"),
             Self::UnknownKind { queue, kind } => {
@@ -252,10 +254,19 @@ fn ahead(f: &mut fmt::Formatter<'_>, queue: &str, jobs: u32) -> fmt::Result {
     }
 }
 
-impl fmt::Display for PausedQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { since, actor, reason, .. } = self.clone();
-        write!(f, "Its queue {} is paused{}", self.queue, Pause { since, actor, reason })
+fn paused(scope: &Scope, pause: &Pause, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match scope {
+        Scope::All => write!(f, "Everything is paused{pause}"),
+        scope => write!(f, "Its {scope} is paused{pause}"),
+    }
+}
+
+fn limited(limit: &Limit, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match (&limit.scope, limit.most_running(), limit.runs) {
+        (scope, Some(most), Some(runs)) if runs >= most => {
+            write!(f, "Ready, but its {scope} has {runs} of at most {most} running")
+        }
+        (scope, ..) => write!(f, "Ready, but its {scope} is limited: {limit}"),
     }
 }
 
@@ -327,7 +338,7 @@ impl fmt::Display for Ordinal {
     }
 }
 
-pub(super) struct Time<'a>(pub(super) &'a DateTime<Utc>);
+pub(in crate::admin) struct Time<'a>(pub(in crate::admin) &'a DateTime<Utc>);
 
 impl fmt::Display for Time<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

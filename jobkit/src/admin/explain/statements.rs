@@ -5,10 +5,9 @@ use sqlx::postgres::PgRow;
 
 use super::hands::InHand;
 use crate::JobId;
-use crate::admin::brakes::Brake;
 use crate::admin::columns::{concurrency, progress};
 use crate::admin::jobs::Progress;
-use crate::admin::queues::PausedQueue;
+use crate::admin::limits::{Limit, Pause};
 use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
 use crate::version::versioned;
 
@@ -17,7 +16,7 @@ statements! {
     fn explain_job(job: i64) -> Option<LiveJob> = include_str!("sql/jobs_explain.sql");
 
     /// What holds back its queue or its kind.
-    fn held(queue: &str, kind: &str) -> Vec<Brake> = include_str!("sql/jobs_held.sql");
+    fn held(queue: &str, kind: &str) -> Vec<Limit> = include_str!("sql/jobs_held.sql");
 
     /// Who has a waiting job in hand.
     fn hands(job: i64) -> Vec<InHand> = include_str!("sql/jobs_hands.sql");
@@ -61,7 +60,7 @@ pub(crate) struct LiveJob {
     pub(crate) blocked: bool,
     /// Set when it is ready.
     pub(crate) without_permit: Option<bool>,
-    pub(crate) pause: Option<PausedQueue>,
+    pub(crate) pause: Option<Pause>,
     /// Live workers of its queue; how many know its kind in its version, and how many jobs these
     /// can run at once.
     pub(crate) serving: u32,
@@ -77,7 +76,7 @@ impl FromRow for LiveJob {
         let due: Option<_> = row.read("run_at")?;
         let queue: String = row.read("queue")?;
         let (actor, reason) = (row.read("paused_by")?, row.read("pause_reason")?);
-        let pause = |since| PausedQueue { queue: queue.clone(), since, actor, reason };
+        let pause = |since| Pause { since, until: None, actor, reason };
         Ok(Self {
             pause: row.read::<Option<_>>("paused_at")?.map(pause),
             kind: row.read("kind")?,

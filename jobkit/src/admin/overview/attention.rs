@@ -3,9 +3,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::JobId;
-use crate::admin::brakes::Brake;
+use crate::admin::limits::{Pause, Rate, Scope};
 use crate::admin::schedules::{OverdueSchedule, PausedSchedule};
-use crate::admin::semaphores::Rate;
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
 use crate::admin::{Count, Severity};
@@ -82,7 +81,7 @@ pub enum Attention {
         /// The queue.
         queue: String,
         /// How many jobs of it may wait.
-        bound: u32,
+        limit: u32,
         /// Since when it is full.
         since: DateTime<Utc>,
     },
@@ -179,7 +178,12 @@ pub enum Attention {
         ready: Count,
     },
     /// A kind is paused, or everything is.
-    PausedScope(Brake),
+    PausedScope {
+        /// Which of these.
+        scope: Scope,
+        /// Its pause.
+        pause: Pause,
+    },
     /// Jobs wait for a paused concurrency key: they have waited for longer than
     /// [`late_after`](crate::Admin::late_after), or the pause has that long left.
     PausedKey {
@@ -263,7 +267,7 @@ impl Attention {
             Self::HeldKey { .. } => 11,
             Self::DeadLetters { .. } => 12,
             Self::PausedQueue { .. } => 13,
-            Self::PausedScope(_) => 14,
+            Self::PausedScope { .. } => 14,
             Self::PausedKey { .. } => 15,
             Self::PausedSchedule(_) => 16,
         }

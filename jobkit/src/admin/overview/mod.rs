@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use self::statements::{OverviewRow, StandbyAwaited};
 use crate::admin::AdminError;
-use crate::admin::brakes::statements::brakes;
+use crate::admin::limits::statements::of_scopes;
 use crate::admin::schedules::statements::{overdue_schedules, paused_schedules};
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::admin::workers::statements::workers;
@@ -146,9 +146,12 @@ fn follows(item: &Attention, others_announced: bool) -> bool {
 /// What operators have paused.
 async fn paused(link: &mut Link) -> Result<Vec<Attention>, AdminError> {
     let mut found = link.call(&statements::paused_backlogs()).await?;
-    let mut brakes = link.call(&brakes()).await?;
-    brakes.retain(|brake| brake.paused.is_some() && brake.scope.word() != "queue");
-    found.extend(brakes.into_iter().take(LOOKED_AT as usize).map(Attention::PausedScope));
+    let limits = link.call(&of_scopes(&["all", "kind"], None, true)).await?;
+    let paused = limits.into_iter().take(LOOKED_AT as usize).filter_map(|limit| {
+        let (scope, pause) = (limit.scope, limit.paused?);
+        Some(Attention::PausedScope { scope, pause })
+    });
+    found.extend(paused);
     let schedules = link.call(&paused_schedules(LOOKED_AT)).await?;
     found.extend(schedules.into_iter().map(Attention::PausedSchedule));
     Ok(found)

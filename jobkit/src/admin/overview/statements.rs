@@ -11,8 +11,8 @@ use super::attention::{Attention, Hold};
 use super::long::Run;
 use crate::admin::Count;
 use crate::admin::count::count;
+use crate::admin::limits::statements::rate;
 use crate::admin::measures::Measures;
-use crate::admin::semaphores::statements::rate;
 use crate::store::{Answer, One, ReadColumn, from_row, statements};
 use crate::version::split;
 
@@ -66,7 +66,7 @@ statements! {
 
     /// The queues that are full, in the order in which they became so, 100 at most.
     fn full_queues() -> FullQueues
-        = "select b.queue, coalesce(l.waiting, l.code_waiting) as bound, b.full_since
+        = "select b.queue, coalesce(l.waiting, l.code_waiting) as most, b.full_since
             from jobkit.bounds b join jobkit.limits l on l.scope = 'queue' and l.name = b.queue
             where b.full_since is not null
             order by b.full_since, b.queue limit 100";
@@ -230,7 +230,7 @@ impl Answer for FullQueues {
         let queue = |row: &PgRow| {
             Ok(Attention::FullQueue {
                 queue: row.read("queue")?,
-                bound: row.read("bound")?,
+                limit: row.read("most")?,
                 since: row.read("full_since")?,
             })
         };

@@ -26,7 +26,7 @@ impl Attention {
             Self::HeldKey { group, key, .. } | Self::PausedKey { group, key, .. } => {
                 format!("{group}/{key}")
             }
-            Self::PausedScope(brake) => brake.scope.to_string(),
+            Self::PausedScope { scope, .. } => scope.to_string(),
             _ => self.label().unwrap_or_default().to_owned(),
         }
     }
@@ -45,7 +45,7 @@ impl Attention {
             Self::OverdueSchedule(schedule) => Some(&schedule.name),
             Self::PausedSchedule(schedule) => Some(&schedule.name),
             Self::HeldKey { group, .. } | Self::PausedKey { group, .. } => Some(group),
-            Self::PausedScope(brake) => Some(brake.scope.name()),
+            Self::PausedScope { scope, .. } => Some(scope.name()),
             _ => None,
         }
     }
@@ -74,7 +74,7 @@ impl Attention {
                 ago(blocked_age)
             }
             Self::DeadLetters { last, .. } => *last,
-            Self::PausedScope(brake) => brake.paused.as_ref().map_or(at, |pause| pause.since),
+            Self::PausedScope { pause, .. } => pause.since,
             Self::PausedSchedule(schedule) => schedule.since,
         }
     }

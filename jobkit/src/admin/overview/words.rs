@@ -28,8 +28,8 @@ impl Attention {
                 let wait = if *jobs == Count::Exactly(1) { "waits" } else { "wait" };
                 format!("no live worker serves {of}the kind {kind} in {queue}{ever}: {jobs} {wait}")
             }
-            Self::FullQueue { queue, bound, .. } => {
-                let jobs = of_jobs(*bound);
+            Self::FullQueue { queue, limit, .. } => {
+                let jobs = of_jobs(*limit);
                 format!("queue {queue} is full: {jobs} may wait, and enqueues are refused")
             }
             Self::LostWorker { .. } => self.found_lost(),
@@ -47,7 +47,10 @@ impl Attention {
                 let (by, why) = said(actor.as_deref(), reason.as_deref());
                 format!("queue {queue} is paused{by}, {ready} ready{why}")
             }
-            Self::PausedScope(brake) => format!("{} is held back: {brake}", brake.scope),
+            Self::PausedScope { scope, pause } => {
+                let (by, why) = said(pause.actor.as_deref(), pause.reason.as_deref());
+                format!("{scope} is paused{by}{why}")
+            }
             Self::PausedSchedule(PausedSchedule { name, times, actor, reason, .. }) => {
                 let (by, why) = said(actor.as_deref(), reason.as_deref());
                 format!("schedule {name} ({times}) is paused{by}, and has not fired since{why}")
@@ -148,7 +151,7 @@ impl Attention {
                 "check what occupies its slots; give it more slots, or start more workers"
             }
             Self::FullQueue { .. } => {
-                "check what delays its jobs, start more workers, or raise its bound"
+                "check what delays its jobs, start more workers, or raise its limit"
             }
             Self::LostWorker { .. } => {
                 "its jobs run again automatically: find out why its process ended or froze (out \

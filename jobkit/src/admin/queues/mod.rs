@@ -1,21 +1,19 @@
-//! Queues: their backlogs, workers, pauses and bounds.
+//! Queues: their backlogs and workers.
 
 use std::collections::BTreeMap;
 
 use self::statements::{Held, KnownQueue, Run};
 use crate::admin::AdminError;
 use crate::admin::{Admin, Count};
-use crate::limits::{self, LIMIT, NAME_BYTES};
-use crate::store::sweep_all;
 
 mod queue;
 pub(super) mod statements;
 
-pub use self::queue::{Bound, PausedQueue, QueueKind, QueueSummary};
+pub use self::queue::{QueueKind, QueueSummary, Waiting};
 
 impl Admin {
     /// The status of each known queue, by name. A queue is known if a worker names it, if it is
-    /// paused or has a bound, or if it has a job. At most 500 queues with ready jobs and 500 that
+    /// paused or limits how many jobs wait, or if it has a job. At most 500 queues with ready jobs and 500 that
     /// workers name are listed.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, AdminError> {
         let mut link = self.link();
@@ -55,75 +53,6 @@ impl Admin {
             queues.0.values_mut().for_each(|summary| cut(&mut summary.retrying));
         }
         Ok(queues.0.into_values().collect())
-    }
-
-    /// Pauses a queue (1 to 128 bytes): once this returns, none of its jobs starts. Running jobs
-    /// continue; waiting jobs that hold a permit of their key pass it on. `actor` and `reason`
-    /// (4,096 bytes at most) are free text for the audit. An empty `actor` means that of
-    /// [`acting_as`](Self::acting_as).
-    ///
-    /// Returns whether the queue was not paused before. If it was, it keeps its time and gets the
-    /// new actor and reason.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the queue's name and the reason. It gives up
-    /// ([`AdminError::Database`]) if claims in flight block it for two seconds.
-    pub async fn pause(&self, queue: &str, actor: &str, reason: &str) -> Result<bool, AdminError> {
-        limits::name("queue", queue, NAME_BYTES)?;
-        limits::reason(reason)?;
-        let actor = if actor.is_empty() { self.actor().unwrap_or("") } else { actor };
-        self.ask(&statements::pause(queue, &limits::actor(actor), reason)).await
-    }
-
-    /// Resumes a queue. Its blocked jobs whose keys have permits left become ready at once.
-    ///
-    /// Returns whether it was paused.
-    ///
-    /// # Errors
-    /// As [`pause`](Self::pause). After an error the queue may be resumed and some blocked jobs
-    /// still wait: call it again, or let a worker's periodic sweep find them.
-    pub async fn resume(&self, queue: &str) -> Result<bool, AdminError> {
-        limits::name("queue", queue, NAME_BYTES)?;
-        let mut link = self.link();
-        let resumed = link.call(&statements::resume(queue, self.actor())).await?;
-        // Even if it was not paused: an earlier call may have ended here.
-        let unblocked = sweep_all(&mut link).await?;
-        link.close().await;
-        tracing::debug!(queue, resumed, unblocked, "jobkit.resume");
-        Ok(resumed)
-    }
-
-    /// Bounds how many jobs of a queue may wait, ready or for a permit, 1 to 1,000,000. `None`
-    /// removes the bound; one that code has announced returns when a worker with that code starts.
-    /// Beyond the bound, enqueues fail with [`QueueFull`](crate::error::QueueFull) until a tenth of
-    /// it is free again.
-    ///
-    /// Workers check once a second, so a few jobs may exceed the bound: those enqueued within a
-    /// second, and those of open transactions. Stored jobs are never dropped. Retries, snoozes,
-    /// replays, schedules and delayed jobs that become due are never refused.
-    ///
-    /// Returns the bound before.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the bound and the queue's name.
-    pub async fn bound_queue(
-        &self,
-        queue: &str,
-        most: Option<u32>,
-    ) -> Result<Option<u32>, AdminError> {
-        limits::name("queue", queue, NAME_BYTES)?;
-        let bound = |most: u32| {
-            limits::range("bound", most, 1..=LIMIT, "1 to 1000000")?;
-            Ok::<_, AdminError>(i32::try_from(most).unwrap_or(i32::MAX))
-        };
-        let most = most.map(bound).transpose()?;
-        let before = self.ask(&statements::bound(queue, most, self.actor())).await?;
-        Ok(u32::try_from(before).ok().filter(|before| *before > 0))
-    }
-
-    /// The paused queues, by name.
-    pub async fn paused(&self) -> Result<Vec<PausedQueue>, AdminError> {
-        self.ask(&statements::paused_queues()).await
     }
 }
 
@@ -200,9 +129,9 @@ impl Queues {
     }
 
     fn know(&mut self, known: Vec<KnownQueue>) {
-        for KnownQueue { queue, workers, capacity, paused, bound } in known {
+        for KnownQueue { queue, workers, capacity, paused, waiting } in known {
             let summary = QueueSummary::empty(&queue);
-            let summary = QueueSummary { workers, capacity, paused, bound, ..summary };
+            let summary = QueueSummary { workers, capacity, paused, waiting, ..summary };
             self.0.insert(queue, summary);
         }
     }

@@ -3,31 +3,18 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use crate::admin::Count;
+use crate::admin::limits::Pause;
 
-/// A paused queue: none of its jobs starts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PausedQueue {
-    /// Its name.
-    pub queue: String,
-    /// Since when, by the database's clock.
-    pub since: DateTime<Utc>,
-    /// Who paused it; `None` if SQL paused it without an actor.
-    pub actor: Option<String>,
-    /// Why; `None` if SQL paused it without a reason.
-    pub reason: Option<String>,
-}
-
-/// The bound of a queue. Beyond it, enqueues to the queue fail with
+/// How many jobs of a queue may wait. Beyond that, enqueues to the queue fail with
 /// [`QueueFull`](crate::error::QueueFull).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Bound {
+pub struct Waiting {
     /// How many may wait.
     pub most: u32,
     /// How many waited, ready or for a permit, when a worker last counted them; at most one more
-    /// than the bound.
-    pub waiting: u32,
+    /// than may.
+    pub counted: u32,
     /// Since when it has been full, if it is.
     pub full_since: Option<DateTime<Utc>>,
 }
@@ -69,9 +56,9 @@ pub struct QueueSummary {
     /// How many such workers there are.
     pub workers: u32,
     /// Its pause, if it is paused.
-    pub paused: Option<PausedQueue>,
-    /// Its bound, if it has one.
-    pub bound: Option<Bound>,
+    pub paused: Option<Pause>,
+    /// How many of its jobs may wait, if that is limited.
+    pub waiting: Option<Waiting>,
     /// The same by kind, ordered by name, as far as jobs were counted.
     pub kinds: Vec<QueueKind>,
 }
@@ -96,7 +83,7 @@ impl QueueSummary {
             capacity: 0,
             workers: 0,
             paused: None,
-            bound: None,
+            waiting: None,
             kinds: Vec::new(),
         }
     }

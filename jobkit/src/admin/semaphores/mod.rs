@@ -1,48 +1,15 @@
-//! Concurrency keys: their limits, permit holders and blocked jobs.
+//! Concurrency keys: their permit holders and blocked jobs.
 
 use chrono::{DateTime, Utc};
 
 use crate::JobId;
-use crate::admin::Admin;
-use crate::admin::AdminError;
+use crate::admin::count::count;
+use crate::admin::{Admin, AdminError, Count};
 use crate::error::InvalidValue;
-use crate::limits::{self, KEY_BYTES, LIMIT, NAME_BYTES};
-pub use crate::policy::Rate;
-use crate::store::sweep_all;
+use crate::limits::{self, KEY_BYTES, NAME_BYTES};
+use crate::policy::Rate;
 
-mod rates;
 pub(super) mod statements;
-
-/// What [`Admin::limit_group`] or [`Admin::limit_key`] achieved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[must_use = "an unknown group is an answer, not an error"]
-pub enum Limited {
-    /// The limit is in force.
-    Set,
-    /// No worker has announced this group, so nothing was changed: the name may be misspelt, or no
-    /// worker with such jobs has started yet.
-    UnknownGroup,
-}
-
-/// A group of concurrency keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ConcurrencyGroup {
-    /// Its name; by default the kind of the jobs.
-    pub name: String,
-    /// The limit that the newest worker announced.
-    pub default_limit: u32,
-    /// An operator's limit, which overrides the default.
-    pub override_limit: Option<u32>,
-    /// How often jobs of each key may start, as the newest worker announced.
-    pub default_rate: Option<Rate>,
-    /// An operator's rate, which overrides the default; `Some(None)`: no rate.
-    pub override_rate: Option<Option<Rate>>,
-    /// Whether it is a [limiter](crate::limiter): running jobs acquire its slots, and no job has
-    /// one of its keys.
-    pub limiter: bool,
-}
 
 /// A concurrency key with a permit taken, a blocked job or its own limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,72 +125,7 @@ fn check(group: &str, key: &str) -> Result<(), InvalidValue> {
     limits::text("concurrency key", key, KEY_BYTES)
 }
 
-/// Checks a limit and converts it to its stored form.
-fn stored(limit: Option<u32>) -> Result<Option<i32>, AdminError> {
-    limits::range("limit", limit.unwrap_or(0), 0..=LIMIT, "0 to 1000000")?;
-    Ok(limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX)))
-}
-
-fn answer(known: bool) -> Limited {
-    if known { Limited::Set } else { Limited::UnknownGroup }
-}
-
 impl Admin {
-    /// Limits how many jobs of each key of a group run at a time, 0 to 1,000,000, whatever workers
-    /// announce; 0 stops them, `None` restores the announced limit. Keys with their own limit keep
-    /// it.
-    ///
-    /// After a limit was raised, jobs that may now run become ready at once. Lowering it takes no
-    /// permit away: the next is granted once fewer are taken.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the limit and the group. It gives up ([`AdminError::Database`])
-    /// if claims in flight block it for two seconds. After an error the limit may be in force while
-    /// some blocked jobs still wait: call it again.
-    pub async fn limit_group(
-        &self,
-        group: &str,
-        limit: Option<u32>,
-    ) -> Result<Limited, AdminError> {
-        check(group, "")?;
-        let limit = stored(limit)?;
-        let mut link = self.link();
-        let known = link.call(&statements::limit_group(group, limit, self.actor())).await?;
-        if known {
-            let unblocked = sweep_all(&mut link).await?;
-            tracing::debug!(group, limit, unblocked, "jobkit.limit");
-        }
-        link.close().await;
-        Ok(answer(known))
-    }
-
-    /// Limits one key, whatever the limit of its group. The key need not have been used.
-    ///
-    /// # Errors
-    /// [`AdminError::Invalid`] for the limit, the group and the key.
-    pub async fn limit_key(
-        &self,
-        group: &str,
-        key: &str,
-        limit: Option<u32>,
-    ) -> Result<Limited, AdminError> {
-        check(group, key)?;
-        let limit = stored(limit)?;
-        let mut link = self.link();
-        let known = link.call(&statements::limit_key(group, key, limit, self.actor())).await?;
-        // One call gives a thousand permits; the sweep gives the others.
-        if known && limit.is_none_or(|limit| limit > 1000) {
-            sweep_all(&mut link).await?;
-        }
-        link.close().await;
-        Ok(answer(known))
-    }
-
-    /// The concurrency groups that workers have announced, by name.
-    pub async fn groups(&self) -> Result<Vec<ConcurrencyGroup>, AdminError> {
-        self.ask(&statements::groups()).await
-    }
-
     /// A page of 1 to 500 semaphores, ordered by the bytes of group and key. The next page begins
     /// `after` the group and the key of the last one on this page.
     ///
@@ -267,5 +169,12 @@ impl Admin {
         let blocked = link.call(&statements::first_blocked(group, key)).await?;
         link.close().await;
         Ok(semaphore.map(|semaphore| SemaphoreDetail { semaphore, holders, blocked }))
+    }
+
+    /// How many keys are paused, among the 10,000 that have waited for time to pass the longest;
+    /// [`Count::AtLeast`] if there are more of these.
+    pub async fn paused_keys(&self) -> Result<Count, AdminError> {
+        let (paused, looked_at) = self.ask(&statements::keys_paused()).await?;
+        Ok(count(paused, looked_at > 10_000))
     }
 }

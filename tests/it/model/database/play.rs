@@ -28,7 +28,7 @@ impl Play {
             limits: vec![0, 1, 2, 2, 3, 3],
             attempts: Some([2, 3, 100][rng.usize(..3)]),
             burst: None,
-            brake: None,
+            kind_limit: None,
             mistake: None,
         };
         let state = State::new(&model, rng.u32(1..=2));

@@ -36,7 +36,8 @@ fn a_pause_says_what_it_knows() {
     let paused = |actor: Option<&str>, reason: Option<&str>| {
         let (actor, reason) = (actor.map(Into::into), reason.map(Into::into));
         let since = DateTime::UNIX_EPOCH;
-        PausedQueue { queue: "mail".into(), since, actor, reason }.to_string()
+        let pause = Pause { since, until: None, actor, reason };
+        Reason::Paused { scope: Scope::Queue("mail".into()), pause }.to_string()
     };
     let since = "since 1970-01-01 00:00:00 UTC";
     assert_eq!(paused(None, Some("")), format!("Its queue mail is paused {since}"));

@@ -1,10 +1,16 @@
 -- explain: what holds back a queue or a kind, or everything: a pause, or a limit or a rate that
 -- allows no job now. (A paused queue is told of elsewhere.)
 -- $1 queue, $2 kind
-select l.scope, l.name, l.paused_at as since, l.paused_by as actor, l.pause_reason as reason,
-    t.running as running_limit, case when t.every is not null then 1 end as rate_count,
-    t.burst as rate_burst, (extract(epoch from t.every) * 1000000)::bigint as rate_interval,
-    case when t.running is not null then jobkit.running_of(l.scope, l.name) end as running
+select l.scope, l.name, null as key, t.running,
+    case when l.running is not null then 'operator' when t.running is not null then 'code' end
+        as running_by,
+    (extract(epoch from t.every) * 1000000)::bigint as every, t.burst,
+    case when l.every is not null then 'operator' when t.every is not null then 'code' end
+        as rate_by,
+    null::integer as waiting, null as waiting_by, l.paused_at as since, null::timestamptz as until,
+    l.paused_by as actor, l.pause_reason as reason,
+    case when t.running is not null then jobkit.running_of(l.scope, l.name) end as runs,
+    null::integer as waits, null::timestamptz as full_since
 from jobkit.limits l
 left join jobkit.turn_limits t on t.scope = l.scope and t.name = l.name
 cross join lateral jobkit.turn_room(l.scope, l.name, t.running, t.every, t.burst, t.tat) r

@@ -1,8 +1,9 @@
--- The queues that workers name, that are paused or that have a bound, by name: what live workers
--- can run of each at a time, the pause, and the bound.
+-- The queues that workers name, that are paused or that limit how many jobs wait, by name: what
+-- live workers can run of each at a time, the pause, and that limit.
 -- $1 only these, which may match a pattern of some worker; null for all
-select n.name, w.workers, w.capacity, q.paused_at, q.paused_by,
-    q.pause_reason as reason, nullif(coalesce(q.waiting, q.code_waiting), 2147483647) as bound, b.waiting, b.full_since
+select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.pause_reason as reason,
+    nullif(coalesce(q.waiting, q.code_waiting), 2147483647) as most_waiting, b.waiting,
+    b.full_since
 from (
     select u.name from jobkit.workers w cross join unnest(w.queues) as u (name)
     where right(u.name, 1) <> '*' or left(u.name, -1) <> all (w.prefixes)

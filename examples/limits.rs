@@ -1,10 +1,9 @@
 //! What holds jobs back: a rate for each key, a rest that a service asks for, a pause of a kind,
-//! and a job that would come too late: `cargo run --example brakes`
+//! and a job that would come too late: `cargo run --example limits`
 
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use jobkit::admin::brakes::Scope;
 use jobkit::{Admin, Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -50,8 +49,8 @@ impl Job<Service> for SendCode {
 async fn main() -> anyhow::Result<()> {
     let pool = jobkit::connect(&std::env::var("DATABASE_URL").context("set DATABASE_URL")?).await?;
     jobkit::migrate(&pool).await?;
-    let (admin, kind) = (Admin::new(&pool), Scope::Kind("send_code".to_owned()));
-    admin.pause_scope(&kind, "the mail server is down").await?;
+    let admin = Admin::new(&pool);
+    admin.kind("send_code").pause("the mail server is down").await?;
     let (sender, mut answers) = unbounded_channel::<(String, Instant)>();
     let worker = Worker::new(pool.clone()).state(sender).queue("calls", 10).start().await?;
     let code = SendCode {}.enqueue(&pool).await?;
@@ -65,7 +64,7 @@ async fn main() -> anyhow::Result<()> {
     println!("globex was called 11 times in {:.1} s", began.elapsed().as_secs_f64());
     let (account, at) = answers.recv().await.context("an answer")?;
     println!("{account} was called again after {:.1} s", at.duration_since(began).as_secs_f64());
-    admin.resume_scope(&kind).await?;
+    admin.kind("send_code").resume().await?;
     let end = admin.job(code).await_end(Duration::from_secs(60)).await?;
     println!("the code {}", end.context("an end")?);
     worker.stop().await;

@@ -1,0 +1,26 @@
+-- Keys with a limit of their own or a pause, 500 at most, by group and key; or one key in use.
+-- $1 group (null: any), $2 key (null: any that has something of its own), $3 only what is paused
+select 'key' as scope, s.concurrency_group as name, s.concurrency_key as key,
+    case when not s.limiter then s.effective_limit end as running,
+    case when s.limiter then null
+        when num_nonnulls(s.override_limit, g.running) > 0 then 'operator'
+        else 'code' end as running_by,
+    (extract(epoch from s.rate) * 1000000)::bigint as every, s.burst,
+    case when num_nonnulls(s.override_rate, g.every) > 0 then 'operator'
+        when g.code_every is not null then 'code' end as rate_by,
+    null::integer as waiting, null as waiting_by,
+    case when p.paused then s.paused_until - s.paused_for end as since,
+    case when p.paused then s.paused_until end as until, null as actor, null as reason,
+    case when s.effective_limit < 2147483647 and not s.limiter then s.taken end as runs,
+    null::integer as waits, null::timestamptz as full_since
+from jobkit.key_limits s
+join jobkit.limits g on g.name = s.concurrency_group and g.scope in ('group', 'limiter')
+cross join lateral (
+    select coalesce(s.paused_until > clock_timestamp(), false) as paused
+) p
+where ($1::text is null or s.concurrency_group = $1)
+    and case
+        when $2::text is not null then s.concurrency_key = $2
+        else p.paused or (not $3 and (s.override_limit is not null or s.override_rate is not null))
+    end
+order by s.concurrency_group, s.concurrency_key limit 500
