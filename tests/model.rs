@@ -74,7 +74,7 @@ impl Model {
         burst.saturating_sub(state.ahead + reserved)
     }
 
-    /// Of some jobs those that the kind_limit lets a claim take: all of other kinds, and the first ones
+    /// Of some jobs those that the limit lets a claim take: all of other kinds, and the first ones
     /// of its kind, as many as there is room beside those that run.
     pub(crate) fn let_through(&self, jobs: &[i64], running: u32) -> Vec<i64> {
         let Some((kind, most)) = self.kind_limit else { return jobs.to_vec() };
@@ -88,7 +88,7 @@ impl Model {
         jobs.iter().copied().filter(|id| fits(id)).collect()
     }
 
-    /// How many jobs run of the kind with the kind_limit: those that a claim lists, whoever made it.
+    /// How many jobs run of the kind with the limit: those that a claim lists, whoever made it.
     pub(crate) fn running(&self, state: &State) -> u32 {
         let limited = |id| self.kind_limit.is_some_and(|(kind, _)| self.spec(id).kind == kind);
         let runs = state.jobs().filter(|(id, job)| {

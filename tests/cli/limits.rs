@@ -25,7 +25,10 @@ async fn queues_are_paused_and_resumed_by_name() {
     let paused =
         json(&lab, &["limits", "pause", "--queue", "mail", "--reason", "the gateway"]).await;
     assert_eq!((&paused["name"], &paused["changed"]), (&"mail".into(), &true.into()));
-    assert_eq!(text(&lab, "select paused_by || pause_reason from jobkit.limits where holds").await, "adathe gateway");
+    assert_eq!(
+        text(&lab, "select paused_by || pause_reason from jobkit.limits where holds").await,
+        "adathe gateway"
+    );
     let again = run(&lab, &["limits", "pause", "--queue", "mail"]).await.good();
     assert!(again.contains("was already paused"), "{again}");
     let resume = ["limits", "resume", "--queue", "mail", "--actor", "bob"];

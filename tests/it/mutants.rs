@@ -50,7 +50,6 @@ macro_rules! mutants {
 }
 
 mod awaited;
-mod brakes;
 mod coalesce;
 mod completion;
 mod dead_letters;
@@ -62,6 +61,7 @@ mod reports;
 mod schedules;
 mod topics;
 mod transitions;
+mod turns;
 mod unique;
 
 impl Mutant {
@@ -162,8 +162,8 @@ fn each_mutant_of_a_transition_is_found_by_its_race() {
 }
 
 #[test]
-fn each_mutant_of_brakes_is_found() {
-    each_is_found(brakes::MUTANTS);
+fn each_mutant_of_turns_is_found() {
+    each_is_found(turns::MUTANTS);
 }
 
 #[test]

@@ -114,7 +114,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const READ: &str =
     "select coalesce(string_agg(relname || ' ' || seq_tup_read, ', ' order by 1), '')
     from pg_stat_user_tables where schemaname = 'jobkit' and seq_tup_read > 30000
-    and relname not in ('workers', 'brakes', 'queues', 'kinds')";
+    and relname not in ('workers', 'limits', 'turns', 'kinds')";
 
 async fn a_worker_that_began_when_nothing_was_there_reads_no_table_as_a_whole(lab: Lab) {
     drain(lab, false).await;

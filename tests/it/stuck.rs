@@ -215,8 +215,7 @@ fn insert(id: i64, priority: i16, group: &str, key: &str) -> String {
 /// More of what may not be claimed than there are slots, and behind it the row.
 pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab) {
     let lab = prepared(lab).await;
-    for rule in
-        ["pause_limit('kind', 'act')", "set_limit('kind', 'act', null, '{\"running\": 1}')"]
+    for rule in ["pause_limit('kind', 'act')", "set_limit('kind', 'act', null, '{\"running\": 1}')"]
     {
         let worker = lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 4);
         let worker = worker.start().await.unwrap();
