@@ -304,7 +304,7 @@ pub const INCIDENTS: &[Incident] = &[
     Incident {
         what: "paused_scope",
         severity: "note",
-        words: &["kind note is held back", "by ada"],
+        words: &["kind note is paused", "by ada"],
         sql: "select jobkit.pause_scope('kind', 'note', 'ada', 'a reason')",
         end: "select jobkit.resume_scope('kind', 'note')",
         again: "select jobkit.resume_scope('kind', 'note');
