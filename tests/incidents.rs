@@ -22,7 +22,8 @@ pub struct Incident {
 /// A worker `web-1` of the queue `mail` that knows the kind `note`, and is alive.
 const WORKER: &str = "select jobkit.announce('{note}', '{mail}', '{0}', '{20}', '{1 h}', '{pay}',
     '{2}', p_key_optional => '{t}');
-    select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2}]');
+    select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2}]');
     select jobkit.register(1, 'web-1:7', '{mail}', '{note}', '1 day', '{8}')";
 
 /// Another one starts.
@@ -94,7 +95,9 @@ pub const INCIDENTS: &[Incident] = &[
         severity: "critical",
         words: &["no worker is alive (silent: web-1:7)", "there is 1 job"],
         sql: concat!(
-            "select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2, \"every\": \"10 min\", \"burst\": 1}]');
+            "select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2,
+                    \"every\": \"10 min\", \"burst\": 1}]');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
@@ -139,9 +142,11 @@ pub const INCIDENTS: &[Incident] = &[
         what: "full_queue",
         severity: "warning",
         words: &["mail", "is full", "1 job may wait"],
-        sql: "select jobkit.enqueue('note', '{}'); select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
+        sql: "select jobkit.enqueue('note', '{}');
+            select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
         end: "select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": null}')",
-        again: "select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": null}'); select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
+        again: "select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": null}');
+            select jobkit.set_limit('queue', 'mail', null, '{\"waiting\": 1}')",
     },
     Incident {
         what: "unserved",
@@ -269,7 +274,9 @@ pub const INCIDENTS: &[Incident] = &[
         severity: "note",
         words: &["pay/a waits for its rate, 6/h", "1 blocked", "14 min"],
         sql: concat!(
-            "select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2, \"every\": \"10 min\", \"burst\": 1}]');
+            "select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 2,
+                    \"every\": \"10 min\", \"burst\": 1}]');
             select jobkit.enqueue('note', '{}', p_concurrency_key => 'a')
             from generate_series(1, 2);
             select from jobkit.claim(1, 1, '{note}', '{mail}', '{8}');
@@ -277,7 +284,8 @@ pub const INCIDENTS: &[Incident] = &[
                 '{finish}'));",
             "update jobkit.blocked_executions set since = now() - interval '14 min'"
         ),
-        end: "select jobkit.set_limit('key', 'pay', 'a', '{\"rate\": \"none\"}'); select jobkit.sweep('', '', 500)",
+        end: "select jobkit.set_limit('key', 'pay', 'a', '{\"rate\": \"none\"}');
+            select jobkit.sweep('', '', 500)",
         again: BEFORE,
     },
     Incident {
@@ -298,13 +306,15 @@ pub const INCIDENTS: &[Incident] = &[
                 run_at = now() - interval '14 min';",
             "select jobkit.pause_limit('queue', 'mail', null, null, 'ada', 'a reason')"
         ),
-        end: "select jobkit.resume_limit('queue', 'mail'); delete from jobkit.ready; delete from jobkit.jobs",
-        again: "select jobkit.resume_limit('queue', 'mail'); select jobkit.pause_limit('queue', 'mail', null, null, 'ada', 'another')",
+        end: "select jobkit.resume_limit('queue', 'mail');
+            delete from jobkit.ready; delete from jobkit.jobs",
+        again: "select jobkit.resume_limit('queue', 'mail');
+            select jobkit.pause_limit('queue', 'mail', null, null, 'ada', 'another')",
     },
     Incident {
         what: "paused_scope",
         severity: "note",
-        words: &["kind note is held back", "by ada"],
+        words: &["kind note is paused", "by ada"],
         sql: "select jobkit.pause_limit('kind', 'note', null, null, 'ada', 'a reason')",
         end: "select jobkit.resume_limit('kind', 'note')",
         again: "select jobkit.resume_limit('kind', 'note');

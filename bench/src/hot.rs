@@ -41,7 +41,12 @@ pub(crate) async fn behind(pool: &PgPool, rounds: usize, concurrency: usize) -> 
 
 async fn unkeyed(pool: &PgPool, ahead: usize, concurrency: usize) -> Result<Duration> {
     // The key has no permit at all, as if others held them.
-    sqlx::raw_sql("select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"single\", \"running\": 1}]')").execute(pool).await?;
+    sqlx::raw_sql(
+        "select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"single\", \"running\": 1}]')",
+    )
+    .execute(pool)
+    .await?;
     sqlx::raw_sql("select jobkit.set_limit('key', 'single', 'hot', '{\"running\": 0}')")
         .execute(pool)
         .await?;

@@ -11,17 +11,15 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
             array_fill(2::smallint, array[n]), array_fill('1 h'::interval, array[n]), $1,
             array_fill(1, array[n]))
         from cardinality($1) n",
-        "select count(*) from jobkit.announce_limits((
-            select jsonb_agg(jsonb_build_object('scope', 'group', 'name', t, 'running', 1))
-            from unnest($1) t))",
-        "select jobkit.register(31, $1[1], $1, $1, '1 day',
-            array_fill(10, array[cardinality($1)]))",
+        "select jobkit.announce_limits(jsonb_agg(jsonb_build_object(
+            'scope', 'group', 'name', t, 'running', 1))) from unnest($1) t",
+        "select jobkit.register(31, $1[1], $1, $1, '1 day', array_fill(10, array[n]))
+        from cardinality($1) n",
         // One runs, one ends, the others are blocked.
         "select jobkit.enqueue(t, jsonb_build_object(t, t), p_concurrency_key => t,
             p_tags => array[t], p_metadata => jsonb_build_object(t, t), p_dead_letter_key => t)
         from generate_series(1, 3), unnest($1) t",
-        "select count(*) from cardinality($1) n, jobkit.claim(31, 1, $1, $1,
-            array_fill(500, array[n]))",
+        "select from cardinality($1) n, jobkit.claim(31, 1, $1, $1, array_fill(500, array[n]))",
         "select jobkit.enqueue(t, '{}', p_concurrency_key => 'later', p_run_at => now() + '1 h')
         from unnest($1) t",
         "insert into jobkit.dead_letters (job_id, kind, queue, priority, max_attempts, reason,

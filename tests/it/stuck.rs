@@ -235,7 +235,8 @@ pub(crate) async fn a_claim_is_refused_behind_what_is_paused_or_limited(lab: Lab
         assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, waiting, "{rule}");
         worker.stop().await;
         lab.run(
-            "delete from jobkit.limits; delete from jobkit.turns; delete from jobkit.scheduled; delete from jobkit.ready",
+            "delete from jobkit.limits; delete from jobkit.turns; delete from jobkit.scheduled;
+            delete from jobkit.ready",
         )
         .await;
         lab.run("delete from jobkit.jobs; delete from jobkit.stuck_jobs; delete from effects")

@@ -10,8 +10,9 @@ use tokio::sync::SemaphorePermit;
 use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
+use crate::format::change::{Parts, To};
 use crate::format::values;
-use crate::request::limits::{self, NUMBER, Parts, RATE, To};
+use crate::request::limits;
 
 pub(crate) async fn list(context: &Context) -> Answer {
     let request = &context.request;
@@ -80,12 +81,12 @@ fn number(given: Option<Number>) -> Result<To<u32>, Failure> {
     match given {
         None => Ok(To::Reset),
         Some(Number::Number(most)) => Ok(To::Value(most)),
-        Some(Number::Word(word)) => To::read(&word, NUMBER),
+        Some(Number::Word(word)) => limits::number(&word),
     }
 }
 
 fn rate(given: Option<String>) -> Result<To<Rate>, Failure> {
-    given.map_or(Ok(To::Reset), |text| To::read(&text, RATE))
+    given.map_or(Ok(To::Reset), |text| limits::rate(&text))
 }
 
 pub(crate) async fn set(context: &Context) -> Answer {
@@ -97,7 +98,7 @@ pub(crate) async fn set(context: &Context) -> Answer {
         burst,
         waiting: waiting.map(number).transpose()?,
     };
-    let limited = context.admin().limit(scope.clone()).set(&parts.change()?).await?;
+    let limited = context.admin().limit(scope.clone()).set(&limits::change(&parts)?).await?;
     limits::known(limited, &scope)?;
     Ok(done())
 }

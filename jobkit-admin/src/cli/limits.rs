@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::answer::{Answer, Failure, fields, table};
 use super::arguments::span;
 use super::desk::{Answered, Desk};
+use crate::format::change::{Parts, To};
 use crate::format::{show, values};
-use crate::request::limits::{Parts, To};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Limits {
@@ -227,7 +227,7 @@ async fn show_one(desk: &Desk, scope: Scope) -> Answered {
 }
 
 async fn set(desk: &Desk, scope: Scope, to: &Set) -> Answered {
-    let change = to.parts()?.change().map_err(|failure| Failure::usage(failure.text()))?;
+    let change = to.parts()?.change().map_err(Failure::usage)?;
     let handle = desk.admin.limit(scope.clone());
     let limited = handle.set(&change).await?;
     if limited == Limited::Unknown {

@@ -7,10 +7,11 @@ use jobkit::admin::limits::{Limit, LimitFilter, Said, Scope};
 
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
+use crate::format::change::Parts;
 use crate::format::show;
 use crate::render::frame::Frame;
 use crate::render::html;
-use crate::request::limits::{self, NUMBER, Parts, RATE, To};
+use crate::request::limits;
 
 #[derive(Template)]
 #[template(path = "limits.html")]
@@ -102,14 +103,14 @@ fn back(context: &Context, scope: &Scope, now: &str) -> Answer {
 pub(crate) async fn set(context: &Context) -> Answer {
     let (scope, request) = (scope(context)?, &context.request);
     let parts = Parts {
-        running: request.field("running").map(|text| To::read(text, NUMBER)).transpose()?,
-        rate: request.field("rate").map(|text| To::read(text, RATE)).transpose()?,
+        running: request.field("running").map(limits::number).transpose()?,
+        rate: request.field("rate").map(limits::rate).transpose()?,
         burst: request.parsed("burst")?,
-        waiting: request.field("waiting").map(|text| To::read(text, NUMBER)).transpose()?,
+        waiting: request.field("waiting").map(limits::number).transpose()?,
     };
     let admin = context.admin();
     let handle = admin.limit(scope.clone());
-    limits::known(handle.set(&parts.change()?).await?, &scope)?;
+    limits::known(handle.set(&limits::change(&parts)?).await?, &scope)?;
     let now = handle.get().await?.map(|limit| limit.to_string());
     let now = now.filter(|now| !now.is_empty()).unwrap_or_else(|| "no limit".to_owned());
     back(context, &scope, &format!("is set: {now}."))

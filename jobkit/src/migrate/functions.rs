@@ -40,7 +40,6 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         pause_key pause_key_of pause_limit read_limit require_pausable resume_key resume_limit
         running_of said set_limit turn_room
     }
-    limits { pause_limit resume_limit set_limit }
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {

@@ -45,7 +45,7 @@ impl SaidLimit {
             scope,
             name: name.to_owned(),
             running: None,
-            every: rate.map(|rate| format!("{} us", rate.every.as_micros())),
+            every: rate.map(|rate| [&*rate.every.as_micros().to_string(), " us"].concat()),
             burst: rate.map(|rate| limit(rate.burst)),
             waiting: None,
         }

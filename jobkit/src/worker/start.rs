@@ -82,9 +82,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     }
     warn(&mut link, &worker.queues).await?;
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
-    let limits = announce::limits(&announced, &limiters, &worker.bounds);
-    prepare(&mut link, &announced, &limits, &mut declared, days).await?;
-    announce::subscriptions(&mut link, &registry.subscriptions()).await?;
+    let said = announce::limits(&announced, &limiters, &worker.bounds);
+    prepare(&mut link, &announced, &said, &registry.subscriptions(), &mut declared, days).await?;
     let says = Says::new(declared.number(), ZoneRules::current());
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, &says).await?;
     link.close().await;

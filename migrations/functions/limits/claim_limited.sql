@@ -1,5 +1,5 @@
--- claim_limited: the scan of a claim when something is paused or limited (see `claim`). It picks nothing that
--- is paused, and no more of a queue or kind than its limit or rate has left.
+-- claim_limited: the scan of a claim when something is paused or limited (see `claim`). It picks
+-- nothing that is paused, and no more of a queue or kind than its limit or rate has left.
 -- Returns the rows (`at`, locked), when the scan began, how many jobs each queue may have
 -- (`p_slots`), kinds of which other jobs may be taken instead (`p_kinds`), and in `held` the note
 -- of the claim, with the kinds of `claim_few`.
@@ -40,13 +40,11 @@ begin
             order by q.place)
     into p_slots, v_free
     from unnest(p_queues, p_slots, p_ahead) with ordinality as q (name, slots, ahead, place)
-    left join jobkit.limits s
-        on s.holds and s.scope = 'queue' and s.name = q.name and s.paused_at is not null;
+    left join jobkit.limits s on s.scope = 'queue' and s.name = q.name and s.paused_at is not null;
     perform from jobkit.turns t
     where t.name = any (case t.scope when 'queue' then p_queues else v_names end)
     order by t.scope, t.name for no key update;
-    for v_turn in
-        select * from jobkit.turn_limits t
+    for v_turn in select * from jobkit.turn_limits t
         where t.name = any (case t.scope when 'queue' then p_queues else v_names end)
         order by t.scope, t.name
     loop

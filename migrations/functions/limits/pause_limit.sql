@@ -1,6 +1,6 @@
--- pause_limit: pauses a queue, a kind in every version, everything (`all`, ''), or a key for a time.
--- From its commit on no claim takes a job of it, and no waiting job of it holds a permit. Running
--- jobs continue. If it is paused already, the time stays and the reason is replaced.
+-- pause_limit: pauses a queue, a kind in every version or everything (`all`, ''), or a key for a
+-- time. From its commit on no claim takes a job of it, and no waiting job of it holds a permit.
+-- Running jobs continue. If it is paused already, the time stays and the reason is replaced.
 --   p_for  how long, of a key; null for the others, which are paused until somebody resumes them
 -- Returns whether it was not paused before; null if no worker has announced the group of the key.
 -- Waits for claims in flight, for at most two seconds.

@@ -17,7 +17,8 @@ begin
             'a limit is that of a queue, kind, group, limiter or key, not of ' || p_scope
         when jsonb_typeof(p_rule) is distinct from 'object'
             or p_rule - '{running,rate,waiting}'::text[] <> '{}' then
-            'a limit has the parts running, rate and waiting, not ' || coalesce(p_rule::text, 'null')
+            'a limit has the parts running, rate and waiting, not '
+                || coalesce(p_rule::text, 'null')
         when jsonb_typeof(v_rate) not in ('object', 'null') and v_rate <> '"none"' then
             'a rate is {"every": "1 s", "burst": 1}, "none" or null, not ' || v_rate::text
         when p_rule ? 'running' and p_scope = 'limiter' then

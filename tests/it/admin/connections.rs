@@ -5,7 +5,7 @@ use std::time::Duration;
 use jobkit::admin::AdminError;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::jobs::JobQuery;
-use jobkit::admin::limits::{Change, LimitFilter};
+use jobkit::admin::limits::Change;
 use jobkit::admin::operations::BulkAction;
 use jobkit::error::{DatabaseError, SchemaError};
 use jobkit::{Admin, JobId};
@@ -156,12 +156,12 @@ async fn a_network_that_breaks_fails_what_is_under_way_and_nothing_later() {
 async fn a_migration_meanwhile_fails_no_call() {
     let desk = Desk::without_worker().await;
     desk.admin.queue("mail").pause("").await.unwrap();
-    desk.admin.limits(&LimitFilter::all()).await.unwrap();
+    desk.admin.queues().await.unwrap();
     desk.lab.run("alter table jobkit.limits alter pause_reason type varchar").await;
-    let paused = desk.admin.limits(&LimitFilter::all()).await.unwrap();
+    let paused = desk.admin.queues().await.unwrap();
     assert_eq!(paused.len(), 1);
     desk.lab.run("alter table jobkit.limits alter pause_reason type text").await;
-    desk.admin.limits(&LimitFilter::all()).await.unwrap();
+    desk.admin.queues().await.unwrap();
 }
 
 #[tokio::test]

@@ -327,7 +327,7 @@ async fn sequences_that_went_back_are_critical_and_one_call_sets_all() {
         values ('noop', 1, 'default', 0, 1, 'dead', 'why', 'f', '[]', 1, 1, 0, now(), now(), now(),
             '{}')";
     desk.lab.run(dead).await;
-    desk.lab.run("select jobkit.set_limit('queue', 'default', null, '{\"waiting\": 9}')").await;
+    desk.lab.run("insert into jobkit.bounds (queue) values ('default')").await;
     desk.lab.run("select jobkit.note(null, 'pause', 'queue', 1, '{}')").await;
     Noop.enqueue(desk.lab.pool()).await.unwrap();
     desk.lab

@@ -62,7 +62,8 @@ impl Desk {
                 "select jobkit.finished_prepare(2);
                 select jobkit.announce('{pay,noop}', '{default,default}', '{0,0}', '{20,20}',
                     '{1 h,1 h}', '{pay,null}', '{1,null}');
-                select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 1}]')",
+                select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"pay\", \"running\": 1}]')",
             )
             .await;
         let register = "'w', '{default,slow}', '{pay,noop}', '1 day', '{10,2}'";

@@ -65,6 +65,7 @@ async fn so_it_is_in_sql() {
     for from in ["audit", "limits where paused_at is not null", "causes"] {
         assert_eq!(desk.lab.count(&format!("jobkit.{from}")).await, 0, "{from}");
     }
-    let held = "select jobkit.pause_limit('queue', 'slow', null, null, repeat('a', 512), repeat('r', 4096))";
+    let held = "select jobkit.pause_limit('queue', 'slow', null, null,
+        repeat('a', 512), repeat('r', 4096))";
     session.run(held).await.unwrap();
 }

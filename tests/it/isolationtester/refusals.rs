@@ -89,7 +89,8 @@ async fn all_that_waits_and_then_reads_is_refused_and_changes_nothing() {
     for sql in [
         "select scene.clear(1), scene.enqueue(1), scene.claim(1, 1)",
         "select scene.enqueue(2), scene.claim(2, 2), jobkit.cancel_mark(array[2])",
-        "select jobkit.set_limit('key', 'g', 'k', '{\"running\": 2}'), scene.enqueue(1), scene.claim(3, 4, 9)",
+        "select jobkit.set_limit('key', 'g', 'k', '{\"running\": 2}'), scene.enqueue(1),
+            scene.claim(3, 4, 9)",
         "select jobkit.deregister(3), jobkit.pause_limit('queue', 'other')",
         "insert into jobkit.dead_letters (id, kind, job_id, queue, priority, max_attempts, reason,
             error, fingerprint, errors, attempt, attempts, snoozes, created_at, first_failed_at,

@@ -364,7 +364,10 @@ pub(crate) async fn a_job_whose_turn_has_not_come_is_held(lab: Lab) {
         producer.end(End::Commit).await;
         world
             .lab
-            .run("delete from jobkit.limits where scope = 'queue'; update jobkit.workers set stopping = false")
+            .run(
+                "delete from jobkit.limits where scope = 'queue';
+                update jobkit.workers set stopping = false",
+            )
             .await;
         world.clear().await;
     }

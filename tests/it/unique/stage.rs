@@ -138,7 +138,8 @@ pub(super) async fn prepare(lab: &Lab) {
         "create sequence turns;
         insert into jobkit.kinds (kind, queue, priority, max_attempts)
         values ('touch', 'default', 0, 3);
-        select jobkit.announce_limits('[{\"scope\": \"group\", \"name\": \"touch\", \"running\": 1}]')",
+        select jobkit.announce_limits(
+                '[{\"scope\": \"group\", \"name\": \"touch\", \"running\": 1}]')",
     )
     .await;
     start_worker(lab).await;

@@ -9,6 +9,7 @@ use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
 
 mod hands;
+mod held;
 mod pace;
 mod reason;
 pub(super) mod statements;

@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 
 use super::hands::{InHand, in_hand};
+use super::held::{limited, paused};
 use super::pace::KeyPace;
 use crate::JobId;
 use crate::admin::jobs::Progress;
@@ -251,22 +252,6 @@ fn ahead(f: &mut fmt::Formatter<'_>, queue: &str, jobs: u32) -> fmt::Result {
         0 => write!(f, "Ready: next in its queue {queue}"),
         1 => write!(f, "Ready: 1 job of its queue {queue} is ahead of it"),
         _ => write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(jobs)),
-    }
-}
-
-fn paused(scope: &Scope, pause: &Pause, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match scope {
-        Scope::All => write!(f, "Everything is paused{pause}"),
-        scope => write!(f, "Its {scope} is paused{pause}"),
-    }
-}
-
-fn limited(limit: &Limit, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match (&limit.scope, limit.most_running(), limit.runs) {
-        (scope, Some(most), Some(runs)) if runs >= most => {
-            write!(f, "Ready, but its {scope} has {runs} of at most {most} running")
-        }
-        (scope, ..) => write!(f, "Ready, but its {scope} is limited: {limit}"),
     }
 }
 

@@ -13,8 +13,8 @@ pub use self::queue::{QueueKind, QueueSummary, Waiting};
 
 impl Admin {
     /// The status of each known queue, by name. A queue is known if a worker names it, if it is
-    /// paused or limits how many jobs wait, or if it has a job. At most 500 queues with ready jobs and 500 that
-    /// workers name are listed.
+    /// paused or limits how many jobs wait, or if it has a job. At most 500 queues with ready jobs
+    /// and 500 that workers name are listed.
     pub async fn queues(&self) -> Result<Vec<QueueSummary>, AdminError> {
         let mut link = self.link();
         let known = link.call(&statements::known_queues(None)).await?;

@@ -1,7 +1,7 @@
 //! What is looked at and made before the first claim.
 
 use crate::error::DatabaseError;
-use crate::policy::Policy;
+use crate::policy::{Policy, Subscription};
 use crate::store::{Link, SaidLimit, days_there, durability, prepare_days, unserved_queues};
 use crate::worker::declared::Declared;
 use crate::worker::shared::slots::{Named, Served};
@@ -52,10 +52,12 @@ pub(super) async fn prepare(
     link: &mut Link,
     policies: &[Policy],
     limits: &[SaidLimit],
+    subscriptions: &[Subscription],
     declared: &mut Declared,
     days: i32,
 ) -> Result<(), DatabaseError> {
     announce::tell(link, policies, limits).await?;
+    announce::subscriptions(link, subscriptions).await?;
     declared.tell(link).await?;
     match ticker::insist(link, &prepare_days(days)).await {
         Ok(_) => Ok(()),

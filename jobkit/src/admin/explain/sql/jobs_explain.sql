@@ -22,8 +22,7 @@ left join jobkit.kinds k on k.kind = p.kind
 left join jobkit.claims c on j.id = any (c.job_ids)
 left join jobkit.reports r
     on (r.job_id, r.attempt, r.worker_id) = (j.id, p.attempt + 1, c.worker_id)
-left join jobkit.limits q
-    on q.scope = 'queue' and q.name = j.queue and q.paused_at is not null
+left join jobkit.limits q on q.scope = 'queue' and q.name = j.queue and q.paused_at is not null
 cross join lateral (
     select count(*) as serving, count(*) filter (where k.knows) as knowing,
         bool_or(k.knows_kind) as knows_kind,

@@ -36,6 +36,6 @@ select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more
 from met m
 where not exists (select from alive w where m.kind = any (w.kinds)
         and (m.queue = any (w.queues) or m.queue ^@ any (w.prefixes)))
-    and not exists (select from jobkit.limits p
-        where p.scope = 'queue' and p.name = m.queue and p.paused_at is not null)
+    and not exists (select from jobkit.limits p where p.scope = 'queue' and p.name = m.queue
+        and p.paused_at is not null)
 group by 1, 2 order by 1, 2 limit $1
