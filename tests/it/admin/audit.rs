@@ -57,7 +57,10 @@ async fn a_limit_is_noted_with_the_one_before() {
     let _ = desk.ada().group("pay").set(&Change::new().running(7)).await.unwrap();
     let (action, subject, _, name, detail) = desk.entry().await;
     assert_eq!((&*action, &*subject), ("limit", "group"));
-    assert_eq!((name.as_deref(), detail), (Some("pay"), json!({ "before": {}, "after": { "running": 7 } })));
+    assert_eq!(
+        (name.as_deref(), detail),
+        (Some("pay"), json!({ "before": {}, "after": { "running": 7 } }))
+    );
     let _ = desk.ada().group("pay").set(&Change::new().reset_running()).await.unwrap();
     assert_eq!(desk.entry().await.4, json!({ "before": { "running": 7 }, "after": {} }));
     let _ = desk.ada().key("pay", "a").set(&Change::new().running(3)).await.unwrap();

@@ -6,7 +6,7 @@ use crate::races::{limiters, rates};
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // Who decides.
     acquire: "(g.every, g.code_every) > '0' then 0" =>
-        "(g.override_rate, g.default_rate) > '0' then 9",
+        "(g.every, g.code_every) > '0' then 9",
         rates::a_claim_behind_a_claim_of_its_key_takes_only_the_slots_that_are_left;
     grant_permits: "case when l.timed then 0" => "case when false then 0",
         rates::time_makes_room_for_as_many_as_slots;
