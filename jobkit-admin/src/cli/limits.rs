@@ -30,7 +30,7 @@ pub(super) enum Limits {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
-        to: Set,
+        to: Wanted,
     },
     /// Pauses a queue, a kind, everything or a key: no job starts; running jobs continue
     Pause {
@@ -105,7 +105,7 @@ impl Target {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Set {
+pub(super) struct Wanted {
     /// How many jobs run at a time, 0 to 1000000; 0 stops them. Of a group: for each key
     #[arg(long, value_name = "NUMBER")]
     running: Option<u32>,
@@ -133,7 +133,7 @@ enum Part {
     Waiting,
 }
 
-impl Set {
+impl Wanted {
     fn parts(&self) -> Result<Parts, Failure> {
         Ok(Parts {
             running: self.part(Part::Running, self.running)?,
@@ -226,7 +226,7 @@ async fn show_one(desk: &Desk, scope: Scope) -> Answered {
     Ok(Answer::new(values::limit(&limit), text))
 }
 
-async fn set(desk: &Desk, scope: Scope, to: &Set) -> Answered {
+async fn set(desk: &Desk, scope: Scope, to: &Wanted) -> Answered {
     let change = to.parts()?.change().map_err(Failure::usage)?;
     let handle = desk.admin.limit(scope.clone());
     let limited = handle.set(&change).await?;
