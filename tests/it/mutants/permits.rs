@@ -295,8 +295,6 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         pause::t93_a_claim_behind_a_pause_takes_nothing;
     settle: "perform jobkit.decide_lock();" => "",
         pause::a_pause_waits_for_grants_in_flight_and_takes_them_back;
-    pause_limit: "lock table jobkit.limits in exclusive mode;" => "",
-        limits::a_limit_of_a_group_waits_for_a_pause_that_grants;
     limit_key: GATE => "perform jobkit.require_read_committed();",
         gate::a_pause_takes_back_what_a_limit_gives;
     sweep: GATE => "perform jobkit.require_read_committed();",
