@@ -131,9 +131,9 @@ impl Admin {
         Err(AdminError::Busy.into())
     }
 
-    /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` as in
-    /// [`pause`](Self::pause). Returns whether it was not paused before; `None` if there is no such
-    /// schedule.
+    /// Pauses a schedule: its instants are recorded, not fired. `actor` and `reason` (4,096 bytes at
+    /// most) are for the audit; an empty `actor` is that of [`acting_as`](Self::acting_as). Returns
+    /// whether it was not paused before; `None` if there is no such schedule.
     pub async fn pause_schedule(
         &self,
         name: &str,
