@@ -169,7 +169,9 @@ mod tests {
 
     #[test]
     fn not_everything_has_every_limit() {
-        let refused = |scope: Scope, change: Change| change.rule(&scope).unwrap_err().to_string();
+        let refused = |scope: Scope, change: Change| {
+            change.rule(&scope).expect_err("there is no such limit").to_string()
+        };
         let text = refused(Scope::All, Change::new().running(3));
         assert_eq!(text, "everything has no limit");
         let text = refused(Scope::Kind("k".into()), Change::new().waiting(3));

@@ -48,8 +48,8 @@ impl Admin {
     /// Everything that is paused or limited, by scope (in the order of [`Scope::WORDS`]), name and
     /// key; 500 at most.
     ///
-    /// Of keys that is what they have of their own; what holds for a key without that is told by
-    /// its group.
+    /// Of keys that is what they have of their own, among the first 10,000 in use; what holds for a
+    /// key without that is told by its group.
     ///
     /// ```no_run
     /// # use jobkit::Admin;

@@ -1,4 +1,5 @@
--- Keys with a limit of their own or a pause, 500 at most, by group and key; or one key in use.
+-- Keys with a limit of their own or a pause, 500 at most, among the first 10,000 in use, by group and
+-- key; or one key in use.
 -- $1 group (null: any), $2 key (null: any that has something of its own), $3 only what is paused
 select 'key' as scope, s.concurrency_group as name, s.concurrency_key as key,
     case when not s.limiter then s.effective_limit end as running,
@@ -13,14 +14,17 @@ select 'key' as scope, s.concurrency_group as name, s.concurrency_key as key,
     case when p.paused then s.paused_until end as until, null as actor, null as reason,
     case when s.effective_limit < 2147483647 and not s.limiter then s.taken end as runs,
     null::integer as waits, null::timestamptz as full_since
-from jobkit.key_limits s
+from (
+    select k.concurrency_group as grp, k.concurrency_key as key from jobkit.semaphores k
+    where ($1::text is null or k.concurrency_group = $1)
+        and ($2::text is null or k.concurrency_key = $2)
+    order by k.concurrency_group, k.concurrency_key limit 10000
+) k
+join jobkit.key_limits s on s.concurrency_group = k.grp and s.concurrency_key = k.key
 join jobkit.limits g on g.name = s.concurrency_group and g.scope in ('group', 'limiter')
 cross join lateral (
     select coalesce(s.paused_until > clock_timestamp(), false) as paused
 ) p
-where ($1::text is null or s.concurrency_group = $1)
-    and case
-        when $2::text is not null then s.concurrency_key = $2
-        else p.paused or (not $3 and (s.override_limit is not null or s.override_rate is not null))
-    end
+where $2::text is not null or p.paused
+    or (not $3 and (s.override_limit is not null or s.override_rate is not null))
 order by s.concurrency_group, s.concurrency_key limit 500

@@ -16,10 +16,8 @@ with alive as materialized (
         group by e.kind) h
     union all
     select b.queue, b.kind, min(b.job_id), count(*), sum(count(*)) over () = 1000
-    from (
-        select b.queue, b.kind, b.job_id from jobkit.blocked_executions b
-        order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1000
-    ) b
+    from (select b.queue, b.kind, b.job_id from jobkit.blocked_executions b
+        order by b.concurrency_group, b.concurrency_key, b.priority, b.job_id limit 1000) b
     group by 1, 2
     union all
     select j.queue, j.kind, min(s.job_id), count(*), sum(count(*)) over () = 1000
@@ -36,6 +34,6 @@ select m.queue, m.kind, sum(m.number)::bigint as number, bool_or(m.more) as more
 from met m
 where not exists (select from alive w where m.kind = any (w.kinds)
         and (m.queue = any (w.queues) or m.queue ^@ any (w.prefixes)))
-    and not exists (select from jobkit.limits p where p.scope = 'queue' and p.name = m.queue
-        and p.paused_at is not null)
+    and not exists (select from jobkit.limits p
+        where (p.scope, p.name) = ('queue', m.queue) and p.paused_at is not null)
 group by 1, 2 order by 1, 2 limit $1
