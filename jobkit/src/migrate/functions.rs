@@ -29,11 +29,12 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     jobs {
         as_jsonb await_jobs cancel_mark cancel_take claim claim_above claim_ahead claim_apart
         claim_keyed claim_permits claim_shared claim_within contract end_jobs enqueue enqueue_all
-        enqueue_form_1 errors_of finish for_worker insert_jobs log_attempt make_ready may_wait
-        payload_size plan_once promote refuse require_payload require_read_committed require_shape
-        require_tags require_terms require_time reschedule retry_until seconds settle settle_apart
-        settle_grant settle_one settle_others settle_partial stay_waiting store_all store_one
-        tell_end terms unversioned versioned withdraw wrong_at_length wrong_with
+        enqueue_form_1 errors_of finish for_worker insert_jobs lock_jobs log_attempt make_ready
+        may_wait payload_size plan_once promote refuse require_payload require_read_committed
+        require_shape require_tags require_terms require_time reschedule retry_until run_again
+        seconds settle settle_apart settle_grant settle_one settle_others settle_partial
+        stay_waiting store_all store_one tell_end terms unversioned versioned withdraw
+        wrong_at_length wrong_with
     }
     limits {
         announce_limits claim_charge claim_few claim_limited fit_limits limit_key limiting
@@ -43,8 +44,8 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     lists { ended_in has_args hides jobs_in jobs_in_listing matching_jobs place_in timed_errors }
     measures { add_histograms measure measured prune_measures }
     operations {
-        operate operate_dead_letters operate_jobs operate_past operation_begin operation_page
-        operation_stop operation_took place_before
+        operate operate_dead_letters operate_jobs operate_past operation_begin operation_end
+        operation_page operation_stop operation_took place_before
     }
     permits {
         acquire acquire_or_block begin_slots block block_backlog create_semaphores decide_lock

@@ -20,11 +20,7 @@ begin
         select j.id from jobkit.jobs j
         where j.id = any (p_jobs) and j.cancel_requested_at is not null
     ));
-    perform from jobkit.jobs j where j.id = any (v_pulled.jobs) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (v_pulled.jobs)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
         perform jobkit.finish(v_job, null, v_outcome, p_charged => 0);
     end loop;
     perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);

@@ -52,10 +52,8 @@ begin
             perform jobkit.finish(p_job, p_worker, p, p_by => v_by);
         when v_ending = 'bury' then
             perform jobkit.bury(p_job, v_attempt, v_reason, p.error, p_worker);
-        when v_ending = 'release' and p.delay is null and p_job.concurrency_key is null then
-            perform jobkit.make_ready(array[p_job.id]);
         when v_ending = 'release' and p.delay is null then
-            perform jobkit.block(array[p_job.id]);
+            perform jobkit.run_again(p_job);
         when v_ending in ('retry', 'snooze', 'release') then
             if v_ending = 'release' and p.error is not null then
                 perform jobkit.stick('open', array[p_job.id], array[p.error], p_worker);

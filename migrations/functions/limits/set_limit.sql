@@ -42,8 +42,8 @@ begin
         every = case when p_rule ? 'rate' then v_set.every else l.every end,
         burst = case when p_rule ? 'rate' then v_set.burst else l.burst end,
         waiting = case when p_rule ? 'waiting' then v_set.waiting else l.waiting end,
-        changed_at = clock_timestamp();
-    v_new := (select l from jobkit.limits l where l.scope = p_scope and l.name = p_name);
+        changed_at = clock_timestamp()
+    returning l.* into v_new;
     v_before := jobkit.said(v_old.running, v_old.every, v_old.burst, v_old.waiting);
     v_after := jobkit.said(v_new.running, v_new.every, v_new.burst, v_new.waiting);
     if v_before = v_after then

@@ -67,9 +67,7 @@ begin
     end;
     outcome := case when v_last then 'done' else 'step' end;
     if v_last then
-        update jobkit.operations o set state = 'done', batch = '{}', ended_at = clock_timestamp()
-        where o.id = p_id;
-        perform jobkit.note_ended(p_id);
+        perform jobkit.operation_end(p_id, 'done', null);
     elsif v_operation.per_second is not null then
         update jobkit.operations o set next_at = clock_timestamp() + interval '1 second'
             * ((o.done - v_operation.done) / v_operation.per_second::float8)

@@ -17,10 +17,7 @@ begin
     if p_state = 'cancelled' then
         perform jobkit.note(p_actor, 'cancel', 'operation', p_id, '{}');
     end if;
-    update jobkit.operations o set state = p_state, error = p_error, batch = '{}',
-        ended_at = clock_timestamp()
-    where o.id = p_id;
-    perform jobkit.note_ended(p_id);
+    perform jobkit.operation_end(p_id, p_state, p_error);
     return true;
 end
 $$;

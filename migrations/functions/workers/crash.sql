@@ -38,10 +38,8 @@ begin
     where j.id = p_job.id;
     if p_job.crashes > 0 then
         insert into jobkit.scheduled (run_at, job_id, retrying) values (v_run_at, p_job.id, true);
-    elsif p_job.concurrency_key is null then
-        perform jobkit.make_ready(array[p_job.id]);
     else
-        perform jobkit.block(array[p_job.id]);
+        perform jobkit.run_again(p_job);
     end if;
 end
 $$;

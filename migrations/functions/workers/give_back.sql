@@ -12,12 +12,7 @@ declare
 begin
     v_release.outcome := 'release';
     select * into v_freed from jobkit.signal(p_jobs);
-    -- Locked by id, after claims and semaphores; ended in the order of dead letters.
-    perform from jobkit.jobs j where j.id = any (p_jobs) order by j.id for update;
-    for v_job in
-        select * from jobkit.jobs j where j.id = any (p_jobs)
-        order by j.kind, j.dead_letter_key, j.dead_letter_id, j.id
-    loop
+    for v_job in select * from jobkit.lock_jobs(p_jobs) loop
         v_queues := v_queues || v_job.queue;
         if v_job.id = any (p_crashed) then
             perform jobkit.crash(v_job, p_worker, p_error);

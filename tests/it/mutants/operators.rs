@@ -74,6 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
     where false;" with
     take_dead_letters: "order by d.failed_at, d.id for update skip locked" => "",
         carried_out::many_carry_out_one_operation_together;
-    operation_stop: "ended_at = clock_timestamp()" => "ended_at = null",
+    operation_end: "ended_at = clock_timestamp()" =>
+        "ended_at = case when p_state = 'done' then clock_timestamp() end",
         carried_out::a_cancelled_operation_is_not_carried_on;
 };

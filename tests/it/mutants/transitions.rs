@@ -54,7 +54,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         settle::a_late_outcome_leaves_the_next_attempt_alone;
     crash: "p_job.cancel_requested_at is not null" => "false",
         cancel::a_reap_behind_a_mark_ends_the_job;
-    give_back: "order by j.id for update" => "order by j.id",
+    lock_jobs: "order by j.id for update" => "order by j.id",
         cancel::a_reap_behind_a_mark_ends_the_job;
     // What is claimed ahead.
     claim_ahead: "p_slots[1] - p_ahead[1]" => "p_slots[1]",
