@@ -149,19 +149,26 @@ pub(crate) async fn t93_a_claim_behind_a_pause_of_everything_takes_nothing(lab: 
     }
 }
 
+/// Three jobs may begin, and two claims ask for two each: the second waits for the first, and takes
+/// what that left. Returns the last two of four jobs.
+async fn second_takes_what_is_left(world: &World, end: End, scope: &str) -> [i64; 2] {
+    let [a, b, c, d] = world.ready().await;
+    let first = world.hold(claim(1, next_n(), 2)).await;
+    assert_eq!(first.answer, list(&[a, b]));
+    let second = first.waiter(claim(2, next_n(), 2)).await;
+    first.end(end).await;
+    let taken = end.either(vec![c], vec![a, b]);
+    assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
+    [c, d]
+}
+
 /// T128. The second counts what the first took.
 pub(crate) async fn t128_claims_under_a_limit_take_turns(lab: Lab) {
     let world = patient(lab).await;
     for (scope, name) in [("queue", "default"), ("kind", "act")] {
         world.call(limit_running(scope, name, "3")).await;
         for end in ENDS {
-            let [a, b, c, d] = world.ready().await;
-            let first = world.hold(claim(1, next_n(), 2)).await;
-            assert_eq!(first.answer, list(&[a, b]));
-            let second = first.waiter(claim(2, next_n(), 2)).await;
-            first.end(end).await;
-            let taken = end.either(vec![c], vec![a, b]);
-            assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
+            let [c, d] = second_takes_what_is_left(&world, end, scope).await;
             let left = end.either(vec![], vec![c]);
             assert_eq!(world.call(claim(2, next_n(), 2)).await, list(&left));
             world.expect(d, "ready, charged 0").await;
@@ -208,13 +215,7 @@ pub(crate) async fn t129_claims_under_a_rate_take_turns(lab: Lab) {
     for (scope, name) in [("queue", "default"), ("kind", "act")] {
         for end in ENDS {
             world.call(limit_rate(scope, name, 10, 3)).await;
-            let [a, b, c, d] = world.ready().await;
-            let first = world.hold(claim(1, next_n(), 2)).await;
-            assert_eq!(first.answer, list(&[a, b]));
-            let second = first.waiter(claim(2, next_n(), 2)).await;
-            first.end(end).await;
-            let taken = end.either(vec![c], vec![a, b]);
-            assert_eq!(second.answer().await, Ok(list(&taken)), "{scope}");
+            let [_, d] = second_takes_what_is_left(&world, end, scope).await;
             world.expect(d, "ready, charged 0").await;
             world.lab.run(UNSAID).await;
             world.clear().await;
