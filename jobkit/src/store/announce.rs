@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use super::call::{Statement, column, sparse};
 use super::read::from_row;
-use super::time::interval;
+use super::time::{interval, interval_text};
 use crate::limiter::Declaration;
 use crate::policy::{Policy, Rate, Subscription};
 
@@ -45,7 +45,7 @@ impl SaidLimit {
             scope,
             name: name.to_owned(),
             running: None,
-            every: rate.map(|rate| [&*rate.every.as_micros().to_string(), " us"].concat()),
+            every: rate.map(|rate| interval_text(rate.every)),
             burst: rate.map(|rate| limit(rate.burst)),
             waiting: None,
         }
@@ -98,7 +98,7 @@ pub(super) fn json(said: &[SaidLimit]) -> String {
     serde_json::to_string(said).expect("texts and numbers have a form in JSON")
 }
 
-/// The same of the topics of its kinds.
+/// Tells the database which topics its kinds subscribe to.
 pub(crate) fn announce_subscriptions(subscriptions: &[Subscription]) -> Statement<()> {
     Statement::new("select jobkit.announce_subscriptions($1, $2, $3)")
         .bind(column(subscriptions, |(topic, ..)| *topic))

@@ -33,10 +33,14 @@ impl<'a> LimitHandle<'a> {
         let mut link = self.admin.link();
         let found = match &self.scope {
             Scope::Key { group, key } => {
-                let own = link.call(&statements::of_keys(Some(group), Some(key), false)).await?;
-                let of_group = link.call(&of_name(&["group", "limiter"], group)).await?;
-                let of_group = of_group.into_iter().next();
-                own.into_iter().next().or(of_group.map(|limit| limit.of_key(key)))
+                match link.call(&statements::of_keys(Some(group), Some(key), false)).await?.pop() {
+                    Some(own) => Some(own),
+                    None => {
+                        let of_group =
+                            link.call(&of_name(&["group", "limiter"], group)).await?.pop();
+                        of_group.map(|limit| limit.of_key(key))
+                    }
+                }
             }
             scope => link.call(&of_name(&[scope.word()], scope.name())).await?.pop(),
         };
