@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use jobkit::Admin;
-use jobkit::admin::limits::{Change, Limited, Rate};
+use jobkit::admin::limits::{Change, Limited, Rate, To};
 use jobkit_admin::Permissions;
 use jobkit_tests::Lab;
 
@@ -92,8 +92,8 @@ async fn what_holds_back_queues_and_kinds_is_a_series_while_it_does() {
     ] {
         assert_eq!(value(&app, name, label).await, is, "{name}");
     }
-    let _ = kind.set(&Change::new().reset_running()).await.unwrap();
-    let _ = queue.set(&Change::new().reset_rate()).await.unwrap();
+    let _ = kind.set(&Change::new().running(To::Reset)).await.unwrap();
+    let _ = queue.set(&Change::new().rate(To::Reset)).await.unwrap();
     admin.everything().resume().await.unwrap();
     let text = get(&app, "/metrics").await.body;
     for name in ["jobkit_limit{", "jobkit_paused{"] {
@@ -115,7 +115,7 @@ async fn limits_of_keys_are_told_by_group_and_paused_keys_are_counted() {
         admin.group("pay").set(&Change::new().running(0)).await,
         admin.group("sync").set(&Change::new().rate(fast)).await,
         // A rate that is lifted is none.
-        admin.group("pay").set(&Change::new().no_rate()).await,
+        admin.group("pay").set(&Change::new().rate(To::NoLimit)).await,
         admin.key("pay", "acme").pause_for(Duration::from_secs(600), "").await,
         admin.key("sync", "acme").pause_for(Duration::from_secs(60), "").await,
     ];

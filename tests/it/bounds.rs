@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use jobkit::admin::limits::{Change, Limited};
+use jobkit::admin::limits::{Change, Limited, To};
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::QueueFull;
 use jobkit::unique::OnDuplicate;
@@ -72,7 +72,7 @@ async fn enqueues_to_a_full_queue_are_refused_and_store_nothing() {
     let first: serde_json::Value = lab.value(&format!("select {acts}[1]")).await;
     assert_eq!(first, serde_json::json!({"before": {}, "after": {"waiting": 5}}));
     // The limit goes, and so does the refusal.
-    let _ = admin.queue("default").set(&Change::new().reset_waiting()).await.unwrap();
+    let _ = admin.queue("default").set(&Change::new().waiting(To::Reset)).await.unwrap();
     Noop.enqueue(lab.pool()).await.unwrap();
     lab.check_invariants().await;
 }
@@ -210,7 +210,7 @@ async fn code_bounds_a_backlog_and_an_operator_goes_before_it() {
     jobkit::enqueue_all((0..3).map(|_| Noop), lab.pool()).await.unwrap();
     lab.until("exists (select from jobkit.bounds where full_since is not null)").await;
     assert_eq!(full(Noop.enqueue(lab.pool()).await), ("default".to_owned(), 3, 3));
-    let _ = admin.queue("default").set(&Change::new().no_waiting()).await.unwrap();
+    let _ = admin.queue("default").set(&Change::new().waiting(To::NoLimit)).await.unwrap();
     assert_eq!(bound().await, None);
     worker.stop().await;
     lab.check_invariants().await;

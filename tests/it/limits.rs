@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jobkit::admin::limits::{Change, Rate, Scope};
+use jobkit::admin::limits::{Change, Rate, Scope, To};
 use jobkit::{Admin, Enqueue, WorkerHandle};
 use jobkit_tests::Lab;
 
@@ -107,7 +107,7 @@ async fn no_limit_is_exceeded_however_it_changes() {
         // One that is lowered below what runs is exceeded until enough have ended.
         let scope = &scopes()[rng.usize(..4)];
         let change =
-            limit.map_or(Change::new().reset_running(), |most| Change::new().running(most));
+            limit.map_or(Change::new().running(To::Reset), |most| Change::new().running(most));
         let _ = admin.limit(scope.clone()).set(&change).await.unwrap();
         tokio::time::sleep(Duration::from_millis(rng.u64(..30))).await;
     }
@@ -154,7 +154,7 @@ async fn a_rate_is_kept_by_four_workers() {
         }
     }
     eprintln!("{all} of {expected} in {took} s");
-    let _ = admin.limit(scope.clone()).set(&Change::new().reset_rate()).await.unwrap();
+    let _ = admin.limit(scope.clone()).set(&Change::new().rate(To::Reset)).await.unwrap();
     admin.limit(scope.clone()).resume().await.unwrap();
     end(lab, workers).await;
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::admin::limits::{Change, Rate};
+use jobkit::admin::limits::{Change, Rate, To};
 use jobkit::{Admin, Job, JobContext, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -142,8 +142,8 @@ async fn operators_see_and_change_rates_and_pauses() {
     let key = admin.semaphore("paced", "k").await.unwrap().unwrap().semaphore;
     assert_eq!((key.rate, key.has_own_rate), (Some(slow), true));
     assert!(key.next_at.is_some());
-    let _lifted = admin.group("paced").set(&Change::new().no_rate()).await.unwrap();
-    let _back = admin.key("paced", "k").set(&Change::new().reset_rate()).await.unwrap();
+    let _lifted = admin.group("paced").set(&Change::new().rate(To::NoLimit)).await.unwrap();
+    let _back = admin.key("paced", "k").set(&Change::new().rate(To::Reset)).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     let rest = Duration::from_secs(60);
     let _paused = admin.key("paced", "k").pause_for(rest, "too many").await.unwrap();

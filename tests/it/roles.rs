@@ -10,7 +10,7 @@ use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
-use jobkit::admin::limits::{Change, LimitFilter};
+use jobkit::admin::limits::{Change, LimitFilter, To};
 use jobkit::admin::measures::MeasureFilter;
 use jobkit::admin::semaphores::SemaphoreFilter;
 use jobkit::enqueue::Topic;
@@ -171,7 +171,7 @@ async fn operate(admin: &Admin) {
     let kind = admin.kind("of_roles");
     kind.pause("a test").await.unwrap();
     let _ = kind.set(&Change::new().running(5)).await.unwrap();
-    let _ = kind.set(&Change::new().reset_running()).await.unwrap();
+    let _ = kind.set(&Change::new().running(To::Reset)).await.unwrap();
     kind.resume().await.unwrap();
     let _known = admin.group("of_roles").set(&Change::new().running(2)).await.unwrap();
     let _known = admin.key("of_roles", "1").set(&Change::new().running(3)).await.unwrap();

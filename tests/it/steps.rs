@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jobkit::admin::limits::Change;
+use jobkit::admin::limits::{Change, To};
 use jobkit::admin::operations::BulkAction;
 use jobkit::enqueue::{EnqueueError, Pending};
 use jobkit::{Admin, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
@@ -238,7 +238,7 @@ pub(crate) async fn a_bound_counts_anew(lab: Lab) {
             }
             assert!(matches!(add().await, Err(EnqueueError::QueueFull(_))), "{by}");
             lab.run("delete from jobkit.ready; delete from jobkit.jobs").await;
-            let _ = admin.queue("default").set(&Change::new().reset_waiting()).await.unwrap();
+            let _ = admin.queue("default").set(&Change::new().waiting(To::Reset)).await.unwrap();
         }
     }
 }

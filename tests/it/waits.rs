@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jobkit::admin::Admin;
 use jobkit::admin::explain::Reason;
-use jobkit::admin::limits::Change;
+use jobkit::admin::limits::{Change, To};
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::{ContextError, InvalidValue};
 use jobkit::{Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job};
@@ -228,7 +228,7 @@ async fn a_full_queue_of_follow_ups_fails_no_attempt() {
     let waiting = "select string_agg(distinct format('%s %s', attempt, snoozes), ' ')
         from jobkit.jobs where kind = 'parent'";
     assert_eq!(lab.value::<String>(waiting).await, "0 1");
-    let _ = admin.queue("children").set(&Change::new().reset_waiting()).await.unwrap();
+    let _ = admin.queue("children").set(&Change::new().waiting(To::Reset)).await.unwrap();
     jobkit::testing::advance(lab.pool(), Duration::from_secs(6)).await.unwrap();
     lab.until("(select count(*) from jobkit.finished) = 3").await;
     assert_eq!(lab.count("jobkit.ready where queue = 'children'").await, 4);

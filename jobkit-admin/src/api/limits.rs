@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit::admin::limits::{LimitFilter, Rate, Scope};
+use jobkit::admin::limits::{LimitFilter, Rate, Scope, To};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 use tokio::sync::SemaphorePermit;
@@ -10,7 +10,7 @@ use tokio::sync::SemaphorePermit;
 use super::json::{answer, body, done};
 use crate::context::Context;
 use crate::failure::{Answer, Failure};
-use crate::format::change::{Parts, To};
+use crate::format::change::Parts;
 use crate::format::values;
 use crate::request::limits;
 

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use jobkit::admin::limits::{Limit, LimitFilter, Limited, Rate, Scope};
+use jobkit::admin::limits::{Limit, LimitFilter, Limited, Rate, Scope, To};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Failure, fields, table};
 use super::arguments::span;
 use super::desk::{Answered, Desk};
-use crate::format::change::{Parts, To};
+use crate::format::change::Parts;
 use crate::format::{show, values};
 
 #[derive(Debug, Subcommand)]
@@ -145,7 +145,7 @@ impl Wanted {
 
     /// To what one part is set, which is said once.
     fn part<T>(&self, part: Part, value: Option<T>) -> Result<Option<To<T>>, Failure> {
-        let none = self.none.contains(&part).then_some(To::None);
+        let none = self.none.contains(&part).then_some(To::NoLimit);
         let reset = self.reset.contains(&part).then_some(To::Reset);
         let mut said = value.map(To::Value).into_iter().chain(none).chain(reset);
         let first = said.next();

@@ -1,17 +1,6 @@
 //! Changes of limits, put together from their parts.
 
-use jobkit::admin::limits::{Change, Rate};
-
-/// To what a part of a limit is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum To<T> {
-    /// What the code says.
-    Reset,
-    /// No limit.
-    None,
-    /// This.
-    Value(T),
-}
+use jobkit::admin::limits::{Change, Rate, To};
 
 /// What is set; a part that is `None` stays as it is.
 #[derive(Debug, Default)]
@@ -35,24 +24,9 @@ impl Parts {
         if self.running.is_none() && rate.is_none() && self.waiting.is_none() {
             return Err("Say what to set: running, rate or waiting.");
         }
-        let mut change = Change::new();
-        change = match self.running {
-            Some(To::Reset) => change.reset_running(),
-            Some(To::None) => change.no_running(),
-            Some(To::Value(most)) => change.running(most),
-            None => change,
-        };
-        change = match rate {
-            Some(To::Reset) => change.reset_rate(),
-            Some(To::None) => change.no_rate(),
-            Some(To::Value(rate)) => change.rate(rate),
-            None => change,
-        };
-        Ok(match self.waiting {
-            Some(To::Reset) => change.reset_waiting(),
-            Some(To::None) => change.no_waiting(),
-            Some(To::Value(most)) => change.waiting(most),
-            None => change,
-        })
+        let change = Change::new();
+        let change = self.running.into_iter().fold(change, Change::running);
+        let change = rate.into_iter().fold(change, Change::rate);
+        Ok(self.waiting.into_iter().fold(change, Change::waiting))
     }
 }

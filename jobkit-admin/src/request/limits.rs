@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use jobkit::admin::limits::{Change, Limited, Rate, Scope};
+use jobkit::admin::limits::{Change, Limited, Rate, Scope, To};
 
 use crate::failure::Failure;
-use crate::format::change::{Parts, To};
+use crate::format::change::Parts;
 
 /// A scope by its word, its name, and the key of a group or a limiter.
 pub(crate) fn scope(word: &str, name: &str, key: Option<&str>) -> Result<Scope, Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn scope(word: &str, name: &str, key: Option<&str>) -> Result<Scope, 
 /// A value, `none` or `reset`.
 fn read<T: FromStr>(text: &str, looks: &str) -> Result<To<T>, Failure> {
     match text.trim() {
-        "none" => Ok(To::None),
+        "none" => Ok(To::NoLimit),
         "reset" => Ok(To::Reset),
         text => text.parse().map(To::Value).map_err(|_| Failure::Invalid(looks.to_owned())),
     }
@@ -40,12 +40,10 @@ pub(crate) fn change(parts: &Parts) -> Result<Change, Failure> {
 }
 
 /// What was achieved: the group or the limiter must be known.
-pub(crate) fn known(limited: Limited, scope: &Scope) -> Result<bool, Failure> {
-    match limited {
-        Limited::Unknown => {
-            let what = if matches!(scope, Scope::Limiter(_)) { "limiter" } else { "group" };
-            Err(Failure::Invalid(format!("No worker has announced this {what}.")))
-        }
-        limited => Ok(limited == Limited::Changed),
+pub(crate) fn known(limited: Limited, scope: &Scope) -> Result<(), Failure> {
+    if limited != Limited::Unknown {
+        return Ok(());
     }
+    let what = if matches!(scope, Scope::Limiter(_)) { "limiter" } else { "group" };
+    Err(Failure::Invalid(format!("No worker has announced this {what}.")))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::admin::audit::{AuditEntry, AuditFilter};
 use jobkit::admin::jobs::{Cancelled, Rescheduled, State};
-use jobkit::admin::limits::{Change, LimitFilter, Limited};
+use jobkit::admin::limits::{Change, LimitFilter, Limited, To};
 use jobkit::admin::workers::StopRequest;
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::wait;
@@ -61,7 +61,7 @@ async fn a_limit_is_noted_with_the_one_before() {
         (name.as_deref(), detail),
         (Some("pay"), json!({ "before": {}, "after": { "running": 7 } }))
     );
-    let _ = desk.ada().group("pay").set(&Change::new().reset_running()).await.unwrap();
+    let _ = desk.ada().group("pay").set(&Change::new().running(To::Reset)).await.unwrap();
     assert_eq!(desk.entry().await.4, json!({ "before": { "running": 7 }, "after": {} }));
     let _ = desk.ada().key("pay", "a").set(&Change::new().running(3)).await.unwrap();
     let (action, subject, _, name, detail) = desk.entry().await;
@@ -69,7 +69,7 @@ async fn a_limit_is_noted_with_the_one_before() {
     assert_eq!(detail, json!({ "group": "pay", "before": {}, "after": { "running": 3 } }));
     let _ = desk.ada().key("pay", "a").set(&Change::new().running(4)).await.unwrap();
     assert_eq!(desk.entry().await.4["before"]["running"], 3);
-    let (ada, reset) = (desk.ada(), Change::new().reset_running());
+    let (ada, reset) = (desk.ada(), Change::new().running(To::Reset));
     assert_eq!(ada.group("?").set(&reset).await.unwrap(), Limited::Unknown);
     assert_eq!(ada.key("?", "a").set(&reset).await.unwrap(), Limited::Unknown);
     assert_eq!(desk.audit().await, []);

@@ -1,7 +1,7 @@
 //! Limits of concurrency keys, and what is seen of them.
 
 use jobkit::admin::AdminError;
-use jobkit::admin::limits::{By, Change, Limited, Said};
+use jobkit::admin::limits::{By, Change, Limited, Said, To};
 use jobkit::admin::semaphores::{Semaphore, SemaphoreFilter};
 use jobkit::error::InvalidValue;
 
@@ -52,18 +52,18 @@ async fn zero_stops_a_key_and_none_gives_it_back() {
     desk.running("b").await;
     desk.limit(5).await;
     assert_eq!(desk.place(stopped).await, "blocked");
-    let limited = desk.admin.key("pay", "a").set(&Change::new().reset_running()).await.unwrap();
+    let limited = desk.admin.key("pay", "a").set(&Change::new().running(To::Reset)).await.unwrap();
     assert_eq!(limited, Limited::Changed);
     assert_eq!(desk.place(stopped).await, "ready with a permit");
     desk.limit(0).await;
     let stopped = desk.blocked("c").await;
-    let limited = desk.admin.group("pay").set(&Change::new().reset_running()).await.unwrap();
+    let limited = desk.admin.group("pay").set(&Change::new().running(To::Reset)).await.unwrap();
     assert_eq!(limited, Limited::Changed);
     assert_eq!(desk.place(stopped).await, "ready with a permit");
     desk.lab.check_invariants().await;
     // A key that nobody uses and that has no limit of its own leaves nothing behind.
     let _ = desk.admin.key("pay", "unused").set(&Change::new().running(7)).await.unwrap();
-    let _ = desk.admin.key("pay", "unused").set(&Change::new().reset_running()).await.unwrap();
+    let _ = desk.admin.key("pay", "unused").set(&Change::new().running(To::Reset)).await.unwrap();
     assert!(desk.admin.semaphore("pay", "unused").await.unwrap().is_none());
 }
 
@@ -100,7 +100,7 @@ async fn limits_and_names_out_of_range_are_refused() {
             "{error}"
         );
     }
-    let (all, reset) = (SemaphoreFilter::all(), Change::new().reset_running());
+    let (all, reset) = (SemaphoreFilter::all(), Change::new().running(To::Reset));
     for error in [
         admin.group("").set(&reset).await.unwrap_err(),
         admin.key(&long, "").set(&reset).await.unwrap_err(),

@@ -9,14 +9,15 @@ use crate::store::interval_text;
 /// What [`LimitHandle::set`](super::LimitHandle::set) changes. What it does not name stays as it
 /// is.
 ///
-/// Code and operators say limits, and what an operator said goes first. `no_…` says that there is
-/// none, whatever the code says; `reset_…` takes back what an operator said.
+/// Code and operators say limits, and what an operator said goes first. Each part takes a value, or
+/// one of [`To`].
 ///
 /// ```
-/// use jobkit::admin::limits::{Change, Rate};
+/// use jobkit::admin::limits::{Change, Rate, To};
 ///
 /// # fn f() -> Result<(), Box<dyn std::error::Error>> {
-/// let change = Change::new().running(3).rate("100/min".parse()?).reset_waiting();
+/// let rate: Rate = "100/min".parse()?;
+/// let change = Change::new().running(3).rate(rate).waiting(To::Reset);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,12 +28,21 @@ pub struct Change {
     waiting: Option<To<u32>>,
 }
 
-/// To what a part is set.
+/// To what a part of a limit is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum To<T> {
+pub enum To<T> {
+    /// What the code says; what an operator said is taken back.
     Reset,
-    None,
+    /// There is no limit, whatever the code says.
+    NoLimit,
+    /// This.
     Value(T),
+}
+
+impl<T> From<T> for To<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
 }
 
 impl Change {
@@ -43,34 +53,14 @@ impl Change {
 
     /// How many jobs may run at a time, 0 to 1,000,000; with 0 none starts. Running ones continue,
     /// so after it was lowered more may run for a while.
-    pub fn running(self, most: u32) -> Self {
-        Self { running: Some(To::Value(most)), ..self }
-    }
-
-    /// Any number may run.
-    pub fn no_running(self) -> Self {
-        Self { running: Some(To::None), ..self }
-    }
-
-    /// As many may run as the code says.
-    pub fn reset_running(self) -> Self {
-        Self { running: Some(To::Reset), ..self }
+    pub fn running(self, most: impl Into<To<u32>>) -> Self {
+        Self { running: Some(most.into()), ..self }
     }
 
     /// How often jobs may start: one every 100 microseconds to 30 days, in bursts of 1 to
     /// 1,000,000. Each attempt counts. No job waits for a slot longer than a new rate requires.
-    pub fn rate(self, rate: Rate) -> Self {
-        Self { rate: Some(To::Value(rate)), ..self }
-    }
-
-    /// They may start at any time.
-    pub fn no_rate(self) -> Self {
-        Self { rate: Some(To::None), ..self }
-    }
-
-    /// They may start as often as the code says.
-    pub fn reset_rate(self) -> Self {
-        Self { rate: Some(To::Reset), ..self }
+    pub fn rate(self, rate: impl Into<To<Rate>>) -> Self {
+        Self { rate: Some(rate.into()), ..self }
     }
 
     /// How many jobs of a queue may wait, ready or for a permit, 1 to 1,000,000. Beyond that,
@@ -79,18 +69,8 @@ impl Change {
     /// Workers count once a second, so a few more may wait: those enqueued within a second, and
     /// those of open transactions. Stored jobs are never dropped. Retries, snoozes, replays,
     /// schedules and delayed jobs that become due are never refused.
-    pub fn waiting(self, most: u32) -> Self {
-        Self { waiting: Some(To::Value(most)), ..self }
-    }
-
-    /// Any number may wait.
-    pub fn no_waiting(self) -> Self {
-        Self { waiting: Some(To::None), ..self }
-    }
-
-    /// As many may wait as the code says.
-    pub fn reset_waiting(self) -> Self {
-        Self { waiting: Some(To::Reset), ..self }
+    pub fn waiting(self, most: impl Into<To<u32>>) -> Self {
+        Self { waiting: Some(most.into()), ..self }
     }
 
     /// Whether it may let more than a thousand jobs of a key run.
@@ -137,7 +117,7 @@ impl<T: Copy> To<T> {
     ) -> Result<Value, InvalidValue> {
         Ok(match self {
             Self::Reset => Value::Null,
-            Self::None => json!("none"),
+            Self::NoLimit => json!("none"),
             Self::Value(given) => {
                 check(given)?;
                 value(given)
@@ -158,10 +138,10 @@ mod tests {
         let queue = Scope::Queue("mail".into());
         let rule = |change: Change| change.rule(&queue).map(|rule| rule.to_string()).ok();
         assert_eq!(rule(Change::new()).as_deref(), Some("{}"));
-        let all = Change::new().running(3).rate(rate).reset_waiting();
+        let all = Change::new().running(3).rate(rate).waiting(To::Reset);
         let text = r#"{"rate":{"burst":1,"every":"0:00:00.600000"},"running":3,"waiting":null}"#;
         assert_eq!(rule(all).as_deref(), Some(text));
-        assert_eq!(rule(Change::new().no_rate()).as_deref(), Some(r#"{"rate":"none"}"#));
+        assert_eq!(rule(Change::new().rate(To::NoLimit)).as_deref(), Some(r#"{"rate":"none"}"#));
         assert_eq!(rule(Change::new().waiting(0)), None);
         assert_eq!(rule(Change::new().running(1_000_001)), None);
         assert_eq!(rule(Change::new().rate(rate.burst(0))), None);
@@ -176,7 +156,7 @@ mod tests {
         assert_eq!(text, "everything has no limit");
         let text = refused(Scope::Kind("k".into()), Change::new().waiting(3));
         assert_eq!(text, "a kind has no limit of waiting jobs");
-        let text = refused(Scope::Limiter("l".into()), Change::new().no_running());
+        let text = refused(Scope::Limiter("l".into()), Change::new().running(To::NoLimit));
         assert_eq!(text, "a limiter has no limit of running jobs");
     }
 }

@@ -10,7 +10,7 @@ mod limit;
 mod scope;
 pub(super) mod statements;
 
-pub use self::change::Change;
+pub use self::change::{Change, To};
 pub use self::filter::LimitFilter;
 pub use self::handle::LimitHandle;
 pub use self::limit::{By, Limit, Pause, Said};
