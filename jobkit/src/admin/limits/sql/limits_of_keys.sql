@@ -10,21 +10,20 @@ select 'key' as scope, s.concurrency_group as name, s.concurrency_key as key,
     case when num_nonnulls(s.override_rate, g.every) > 0 then 'operator'
         when g.code_every is not null then 'code' end as rate_by,
     null::integer as waiting, null as waiting_by,
-    case when p.paused then s.paused_until - s.paused_for end as since,
-    case when p.paused then s.paused_until end as until, null as actor, null as reason,
+    case when k.paused then s.paused_until - s.paused_for end as since,
+    case when k.paused then s.paused_until end as until, null as actor, null as reason,
     case when s.effective_limit < 2147483647 and not s.limiter then s.taken end as runs,
     null::integer as waits, null::timestamptz as full_since
 from (
-    select k.concurrency_group as grp, k.concurrency_key as key from jobkit.semaphores k
+    select k.concurrency_group as grp, k.concurrency_key as key, k.override_limit, k.override_rate,
+        coalesce(k.paused_until > clock_timestamp(), false) as paused
+    from jobkit.semaphores k
     where ($1::text is null or k.concurrency_group = $1)
         and ($2::text is null or k.concurrency_key = $2)
     order by k.concurrency_group, k.concurrency_key limit 10000
 ) k
 join jobkit.key_limits s on s.concurrency_group = k.grp and s.concurrency_key = k.key
 join jobkit.limits g on g.name = s.concurrency_group and g.scope in ('group', 'limiter')
-cross join lateral (
-    select coalesce(s.paused_until > clock_timestamp(), false) as paused
-) p
-where $2::text is not null or p.paused
-    or (not $3 and (s.override_limit is not null or s.override_rate is not null))
+where $2::text is not null or k.paused
+    or (not $3 and (k.override_limit is not null or k.override_rate is not null))
 order by s.concurrency_group, s.concurrency_key limit 500
