@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::Context;
+use jobkit::policy::Rate;
 use jobkit::{Enqueue, Job, JobContext, Worker, job};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -51,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     // Two workers, as of two processes.
     let worker = || {
         let worker = Worker::new(pool.clone()).state(sender.clone()).queue("billing", 10);
-        worker.limiter("bank", "20/s", 5).start()
+        worker.limiter("bank", Rate::per_second(20).burst(5)).start()
     };
     let workers = [worker().await?, worker().await?];
     jobkit::enqueue_all((0..25).map(|order| Charge { order }), &pool).await?;

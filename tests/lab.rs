@@ -11,7 +11,7 @@ use crate::databases::{PUBLISH, ROLES, Throwaway, template, under_roles};
 use crate::vacuum::vacuum;
 
 /// How long a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A migrated database of its own for one test, on the shared test server.
 ///

@@ -16,6 +16,10 @@
 //! Layers are your code, like handlers, and are treated like them: the kind's timeout covers layers
 //! and handler together, a stop asks and then drops them together, and a panic is a failed attempt.
 //! Whatever a layer does, the job has exactly one outcome, and no handler outlives its attempt.
+//!
+//! A layer is not a `tower::Layer`: tower's middleware may call a service again, later or never,
+//! and retries, rates and timeouts are what jobkit decides and stores. A handler may call any tower
+//! service.
 
 mod inside;
 

@@ -12,7 +12,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
 pub(crate) use self::completion::Completing;
-pub(crate) use self::report::{Line, Listener, Report, Reported, State, shown};
+#[cfg(any(feature = "logs", test))]
+pub(crate) use self::report::Line;
+#[cfg(feature = "logs")]
+pub(crate) use self::report::shown;
+pub(crate) use self::report::{Listener, Report, Reported, State};
 use crate::error::ContextError;
 use crate::hooks::Carried;
 use crate::limits;

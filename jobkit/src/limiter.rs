@@ -5,14 +5,13 @@
 //! rate is declared with [`Worker::limiter`](crate::Worker::limiter). Operators see limiters among
 //! the groups of concurrency keys, and change and pause them in the same way.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::context::{Attempt, JobContext};
 pub use crate::denied::Denied;
 use crate::error::{ContextError, InvalidValue};
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
-use crate::policy::{ParseRateError, Rate};
+use crate::policy::Rate;
 use crate::reach::Reach;
 
 /// How long a job waits for its slot where nothing else is said.
@@ -161,14 +160,8 @@ pub(crate) struct Declaration {
 }
 
 impl Declaration {
-    /// # Errors
-    /// What is wrong with it, as a sentence.
-    pub(crate) fn new(name: String, rate: &str, burst: Option<u32>) -> Result<Self, String> {
-        let wrong = |error: &dyn fmt::Display| format!("the limiter `{name}`: {error}");
-        limits::name("name of a limiter", &name, NAME_BYTES).map_err(|error| wrong(&error))?;
-        let rate: Rate = rate.parse().map_err(|error: ParseRateError| wrong(&error))?;
-        let rate = burst.map_or(rate, |burst| rate.burst(burst));
-        limits::rate(rate).map_err(|error| wrong(&error))?;
-        Ok(Self { name, rate })
+    pub(crate) fn check(&self) -> Result<(), InvalidValue> {
+        limits::name("name of a limiter", &self.name, NAME_BYTES)?;
+        limits::rate(self.rate)
     }
 }

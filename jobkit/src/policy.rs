@@ -9,6 +9,9 @@ use crate::unique::Unique;
 
 #[cfg(feature = "encrypt")]
 pub mod encryption;
+mod queue_limit;
+
+pub use self::queue_limit::QueueLimit;
 
 /// What a job type asks for: where it queues, how often it is tried, how long it is kept.
 ///
@@ -136,12 +139,31 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// This many per second, in bursts of as many.
+    #[must_use]
+    pub const fn per_second(count: u32) -> Self {
+        Self::per(count, Duration::from_secs(1))
+    }
+
+    /// This many per minute, in bursts of one second's worth, or one at a time.
+    #[must_use]
+    pub const fn per_minute(count: u32) -> Self {
+        Self::per(count, Duration::from_secs(60))
+    }
+
+    /// This many per hour, in bursts of one second's worth, or one at a time.
+    #[must_use]
+    pub const fn per_hour(count: u32) -> Self {
+        Self::per(count, Duration::from_secs(60 * 60))
+    }
+
     /// This many in this time, in bursts of one second's worth, or one at a time.
     #[must_use]
-    pub fn per(count: u32, time: Duration) -> Self {
-        let every = time / count.max(1);
-        let burst = Duration::from_secs(1).as_micros() / every.as_micros().max(1);
-        Self { every, burst: u32::try_from(burst).unwrap_or(u32::MAX).max(1) }
+    pub const fn per(count: u32, time: Duration) -> Self {
+        let micros = time.as_micros() / if count == 0 { 1 } else { count as u128 };
+        let burst = 1_000_000 / if micros == 0 { 1 } else { micros };
+        let burst = if burst == 0 { 1 } else { burst as u32 };
+        Self { every: Duration::from_micros(micros as u64), burst }
     }
 
     /// The same rate, in bursts of this many.

@@ -49,6 +49,7 @@ use crate::enqueue::Draft;
 use crate::error::{ConnectError, StartError};
 use crate::hooks::{Event, Hook};
 use crate::job_types::JobTypes;
+use crate::policy::{QueueLimit, Rate};
 use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
@@ -77,8 +78,7 @@ pub struct Worker {
     states: States,
     registry: Option<Registry>,
     queues: Vec<Served>,
-    /// How many jobs may wait in queues.
-    bounds: Vec<(String, u32)>,
+    queue_limits: Vec<(String, QueueLimit)>,
     settings: Settings,
     schedules: Vec<Declaration>,
     /// Each with the kind that it is for, if it is for one.
@@ -102,7 +102,7 @@ impl Worker {
             states: batch::states(),
             registry: None,
             queues: Vec::new(),
-            bounds: Vec::new(),
+            queue_limits: Vec::new(),
             settings: Settings::default(),
             schedules: Vec::new(),
             layers: Vec::new(),
@@ -205,29 +205,22 @@ impl Worker {
         self
     }
 
-    /// Declares a [limiter](crate::limiter): how often running jobs get a slot of this name, such
-    /// as `100/min`, whatever their kinds and over all processes; and how many slots may be taken
-    /// at once after a rest (`None`: one second's worth, or one).
+    /// Declares a [limiter](crate::limiter): how often running jobs get a slot of this name,
+    /// whatever their kinds and across all processes.
     ///
     /// ```no_run
     /// # use jobkit::Worker;
+    /// # use jobkit::policy::Rate;
     /// # async fn f(pool: sqlx::PgPool) -> Result<(), jobkit::error::StartError> {
-    /// let worker = Worker::new(pool).queue("billing", 20).limiter("stripe", "100/min", 10);
+    /// let stripe = Rate::per_minute(100).burst(10);
+    /// let worker = Worker::new(pool).queue("billing", 20).limiter("stripe", stripe);
     /// # worker.start().await?; Ok(()) }
     /// ```
     ///
-    /// Of two workers, the one that starts last decides, and an operator's rate overrides it. A
-    /// limiter must not have the name of a concurrency group.
-    pub fn limiter(
-        mut self,
-        name: impl Into<String>,
-        rate: &str,
-        burst: impl Into<Option<u32>>,
-    ) -> Self {
-        match limiter::Declaration::new(name.into(), rate, burst.into()) {
-            Ok(limiter) => self.limiters.push(limiter),
-            Err(problem) => self.problems.push(problem),
-        }
+    /// If workers declare different rates, the one that started last decides; an operator's rate
+    /// overrides it. A limiter must not have the name of a concurrency group.
+    pub fn limiter(mut self, name: impl Into<String>, rate: Rate) -> Self {
+        self.limiters.push(limiter::Declaration { name: name.into(), rate });
         self
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use jobkit::admin::limits::{Change, Limited, To};
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::QueueFull;
+use jobkit::policy::QueueLimit;
 use jobkit::unique::OnDuplicate;
 use jobkit::{Admin, Enqueue};
 use jobkit_tests::Lab;
@@ -193,7 +194,7 @@ async fn code_bounds_a_backlog_and_an_operator_goes_before_it() {
             .state(lab.pool().clone())
             .jobs(jobs::all())
             .queue("idle", 1)
-            .max_backlog("default", 2)
+            .limit_queue("default", QueueLimit::new().waiting(2))
             .start()
     };
     let worker = start().await.unwrap();
@@ -226,7 +227,7 @@ async fn the_overshoot_of_many_producers_ends_with_the_next_look() {
         .state(lab.pool().clone())
         .jobs(jobs::all())
         .queue("idle", 1)
-        .max_backlog("default", 200);
+        .limit_queue("default", QueueLimit::new().waiting(200));
     let worker = worker.start().await.unwrap();
     let (stored, refused) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
     let end = Arc::new(AtomicBool::new(false));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jobkit::admin::limits::Change;
 use jobkit::error::StartError;
+use jobkit::policy::Rate;
 use jobkit::{Admin, Enqueue, Job, JobContext, Registration, Worker, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ impl Job<Scene> for Call {
 fn worker(lab: &Lab, scene: &Scene) -> Worker {
     let worker = lab.worker().state(Arc::clone(scene)).jobs([Registration::of::<Call, _>()]);
     let worker = worker.queue("default", 20);
-    worker.limiter("api", "50/s", 5).limiter("slow", "2/min", 1)
+    worker.limiter("api", Rate::per_second(50).burst(5)).limiter("slow", Rate::per_minute(2))
 }
 
 /// Four workers, as of four processes.
@@ -198,12 +199,12 @@ async fn a_pause_stops_those_who_wait_already() {
 async fn what_is_wrong_with_limiters_is_said() {
     let lab = Lab::new().await;
     let scene = Scene::default();
-    let wrong = worker(&lab, &scene).limiter("api", "1/s", None).limiter("x", "5", None);
-    let Err(StartError::Problems(problems)) = wrong.limiter("y", "1/s", 0).start().await else {
-        panic!("it started")
-    };
+    let rate = Rate::per_second(1);
+    let wrong = worker(&lab, &scene).limiter("api", rate).limiter("", rate);
+    let wrong = wrong.limiter("y", rate.burst(0)).start().await;
+    let Err(StartError::Problems(problems)) = wrong else { panic!("it started") };
     let problems = problems.to_string();
-    for part in ["limiter `api` was given twice", "limiter `x`:", "limiter `y`: the burst"] {
+    for part in ["limiter `api` was given twice", "limiter ``:", "limiter `y`: the burst"] {
         assert!(problems.contains(part), "{problems}");
     }
     let worker = worker(&lab, &scene).start().await.unwrap();

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use jobkit::admin::limits::{Change, Rate, Scope, To};
-use jobkit::{Admin, Enqueue, WorkerHandle};
+use jobkit::admin::limits::{By, Change, Rate, Scope, To};
+use jobkit::policy::QueueLimit;
+use jobkit::{Admin, Enqueue, JobId, WorkerHandle};
 use jobkit_tests::Lab;
 
 use crate::jobs::{self, Act, EFFECTS, Noop, Then};
@@ -175,6 +176,50 @@ async fn the_next_job_under_a_limit_waits_for_no_poll() {
     lab.until("not exists (select from jobkit.jobs)").await;
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     worker.stop().await;
+}
+
+async fn cancel(admin: &Admin, jobs: &[JobId]) {
+    for job in jobs {
+        admin.job(*job).cancel().await.unwrap();
+    }
+}
+
+/// What code says of a queue holds for all of its workers, also for those that say nothing; an
+/// operator goes before it; and code takes it back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_is_limited_by_code_and_an_operator_goes_before_it() {
+    let lab = Lab::guarded().await;
+    lab.run(EFFECTS).await;
+    lab.run(WATCH).await;
+    let admin = Admin::new(lab.pool());
+    let plain = || lab.worker().state(lab.pool().clone()).jobs(jobs::all()).queue("default", 5);
+    let limit = QueueLimit::new().running(1).rate(Rate::per_second(500));
+    let workers = [
+        plain().limit_queue("default", limit).start().await.unwrap(),
+        plain().start().await.unwrap(),
+    ];
+    let waiting = || (0..12).map(|_| Act::then(Then::WaitForCancel));
+    let jobs = jobkit::enqueue_all(waiting(), lab.pool()).await.unwrap();
+    let running = |count: u32| format!("jobkit.running_of('queue', 'default') = {count}");
+    lab.until(&running(1)).await;
+    let known = admin.queue("default").get().await.unwrap().expect("code limits it");
+    let (most, rate) = (known.running.unwrap(), known.rate.unwrap());
+    assert_eq!((most.value, most.by, known.runs), (Some(1), By::Code, Some(1)));
+    assert_eq!((rate.value, rate.by), (limit.rate, By::Code));
+    let _ = admin.queue("default").set(&Change::new().running(3)).await.unwrap();
+    lab.until(&running(3)).await;
+    let _ = admin.queue("default").set(&Change::new().running(To::Reset)).await.unwrap();
+    cancel(&admin, &jobs).await;
+    lab.until("not exists (select from jobkit.jobs)").await;
+    let jobs = jobkit::enqueue_all(waiting(), lab.pool()).await.unwrap();
+    lab.until(&running(1)).await;
+    let third = plain().limit_queue("default", QueueLimit::new()).start().await.unwrap();
+    lab.until(&running(12)).await;
+    assert!(
+        admin.queue("default").get().await.unwrap().is_none_or(|limit| limit.running.is_none())
+    );
+    cancel(&admin, &jobs).await;
+    end(lab, workers.into_iter().chain([third]).collect()).await;
 }
 
 /// Entries of `ready` that were read by way of an index, and how often something was claimed. The

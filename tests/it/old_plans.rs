@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use jobkit::policy::Rate;
 use jobkit::{Job, JobContext, Registration, WorkerHandle, job};
 use jobkit_tests::{Lab, announce_limiter};
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,7 @@ async fn start(lab: &Lab, few_connections: bool) -> WorkerHandle {
     ];
     let worker = lab.worker().state(lab.direct().clone()).jobs(jobs).queue("default", 50);
     let worker = worker.few_connections(few_connections);
-    worker.limiter("api", "10/min", 100).start().await.unwrap()
+    worker.limiter("api", Rate::per_minute(10).burst(100)).start().await.unwrap()
 }
 
 /// How long 6,000 jobs may take on a machine with much else to do.

@@ -177,7 +177,7 @@ async fn operate(admin: &Admin) {
     let _known = admin.key("of_roles", "1").set(&Change::new().running(3)).await.unwrap();
     let _known = admin.key("of_roles", "1").pause_for(Duration::from_secs(1), "").await.unwrap();
     admin.key("of_roles", "1").resume().await.unwrap();
-    admin.schedule("hourly").pause("olga", "a test").await.unwrap();
+    admin.schedule("hourly").pause("a test").await.unwrap();
     admin.schedule("hourly").resume().await.unwrap();
     admin.schedule("hourly").run().await.unwrap();
     let found = admin.jobs(&"state:scheduled".parse().unwrap(), None, 10).await.unwrap();

@@ -375,8 +375,9 @@ async fn a_session_fires_as_quickly_when_it_has_done_so_often() {
     assert!(*last < 3 * *first, "{took:?}");
 }
 
-/// How long ten thousand schedules take that are due at once.
-async fn fire_ten_thousand() -> Duration {
+/// How long a worker takes for ten thousand schedules that are due at once, and how long a session
+/// takes that does nothing else.
+async fn fire_ten_thousand() -> (Duration, Duration) {
     let lab = ten_thousand_due().await;
     let worker = worker(&lab).start().await.unwrap();
     let began = Instant::now();
@@ -384,19 +385,26 @@ async fn fire_ten_thousand() -> Duration {
     let took = began.elapsed();
     worker.stop().await;
     assert_eq!(lab.count("jobkit.jobs").await, 10_000);
-    took
+    let lab = ten_thousand_due().await;
+    let mut session = lab.session("fires").await;
+    let began = Instant::now();
+    for first in (1..10_000).step_by(1000) {
+        session.value::<i32>(&fire_thousand(first)).await.unwrap();
+    }
+    (took, began.elapsed())
 }
 
-/// The quickest of three, since other tests run at the same time.
+/// The best of three, since other tests run at the same time: seconds would be theirs.
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_thousand_that_are_due_at_once_are_fired_within_five_seconds() {
-    let mut took = Duration::MAX;
+async fn ten_thousand_that_are_due_at_once_are_fired_without_a_pause() {
+    let mut all = Vec::new();
     for _ in 0..3 {
-        took = took.min(fire_ten_thousand().await);
-        if took < Duration::from_secs(5) {
-            println!("all were fired after {took:?}");
+        let (worker, session) = fire_ten_thousand().await;
+        all.push((worker, session));
+        if worker < session * 3 + Duration::from_secs(1) {
+            println!("all were fired after {worker:?}, {session:?} of them in the server");
             return;
         }
     }
-    panic!("{took:?}");
+    panic!("{all:?}");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use jobkit::admin::AdminError;
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::{DatabaseError, MigrateError, SchemaError, StartError};
-use jobkit::policy::{Concurrency, Policy};
+use jobkit::policy::{Concurrency, Policy, QueueLimit};
 use jobkit::{Admin, Declared, Enqueue, Job, JobContext, Registration, Worker, enqueue_all};
 use jobkit_tests::{Lab, Log, wait};
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ async fn a_name_that_the_server_would_refuse_is_named_before_it_is_asked() {
         (&*"n".repeat(129), "the worker's name has 129 bytes; 1 to 128 are allowed"),
     ] {
         let worker = noop_worker(&lab).queue("ma\0il", 1).name(name);
-        let problems = problems(worker.max_backlog("b\0x", 7)).await;
+        let problems = problems(worker.limit_queue("b\0x", QueueLimit::new())).await;
         assert!(problems[0].contains(expected), "{problems:?}");
         for (problem, queue) in problems[1..].iter().zip([r#""ma\0il""#, r#""b\0x""#]) {
             assert!(problem.contains(&format!("{queue} contains a NUL")), "{problems:?}");

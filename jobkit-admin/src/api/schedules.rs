@@ -202,7 +202,7 @@ struct Named {
 
 pub(crate) async fn pause(context: &Context) -> Answer {
     let Named { name, reason } = body(context)?;
-    found(context.admin().schedule(&name).pause("", &reason).await?.is_some())
+    found(context.admin().schedule(&name).pause(&reason).await?.is_some())
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {

@@ -175,7 +175,7 @@ impl Schedules {
         let none = || Failure::none("such schedule");
         let (name, sentence) = match self {
             Self::Pause { name, reason } => {
-                desk.admin.schedule(&name).pause("", &reason).await?.ok_or_else(none)?;
+                desk.admin.schedule(&name).pause(&reason).await?.ok_or_else(none)?;
                 let sentence = format!("Schedule {name} is paused.");
                 (name, sentence)
             }

@@ -99,7 +99,7 @@ pub(super) fn page(name: &str) -> String {
 pub(crate) async fn pause(context: &Context) -> Answer {
     let name = context.request.must("name")?;
     let reason = context.request.field("reason").unwrap_or("");
-    context.admin().schedule(name).pause("", reason).await?.ok_or(Failure::NotFound)?;
+    context.admin().schedule(name).pause(reason).await?.ok_or(Failure::NotFound)?;
     context.redirect(&page(name), &format!("{name} is paused: its instants are recorded."))
 }
 

@@ -4,7 +4,7 @@ use super::call::{Statement, column, sparse};
 use super::read::from_row;
 use super::time::{interval, interval_text};
 use crate::limiter::Declaration;
-use crate::policy::{Policy, Rate, Subscription};
+use crate::policy::{Policy, QueueLimit, Rate, Subscription};
 
 /// Tells the database what this binary says of its kinds.
 pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
@@ -66,9 +66,13 @@ impl SaidLimit {
         Self::new("limiter", &limiter.name, Some(limiter.rate))
     }
 
-    /// Of a queue in which only so many jobs may wait.
-    pub(crate) fn backlog(queue: &str, jobs: u32) -> Self {
-        Self { waiting: Some(limit(jobs)), ..Self::new("queue", queue, None) }
+    /// Of a queue.
+    pub(crate) fn queue(queue: &str, said: &QueueLimit) -> Self {
+        Self {
+            running: said.running.map(limit),
+            waiting: said.waiting.map(limit),
+            ..Self::new("queue", queue, said.rate)
+        }
     }
 }
 

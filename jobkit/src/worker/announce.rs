@@ -8,7 +8,7 @@ use super::some::some;
 use super::ticker;
 use crate::error::{AnnounceError, DatabaseError, StartProblems};
 use crate::limiter;
-use crate::policy::{Policy, Subscription};
+use crate::policy::{Policy, QueueLimit, Subscription};
 use crate::registry::Registry;
 use crate::schedule::Declaration;
 use crate::store::{self, ChangedLimit, Link, SaidLimit};
@@ -66,15 +66,15 @@ pub(super) async fn tell(
     ticker::insist(link, &store::announce(policies)).await
 }
 
-/// What a worker's code says of limits: of its kinds' groups, of limiters, and of backlogs.
+/// What a worker's code says of limits: of its kinds' groups, of limiters, and of queues.
 pub(super) fn limits(
     policies: &[Policy],
     limiters: &[limiter::Declaration],
-    backlogs: &[(String, u32)],
+    queues: &[(String, QueueLimit)],
 ) -> Vec<SaidLimit> {
     let mut said = SaidLimit::groups(policies);
     said.extend(limiters.iter().map(SaidLimit::limiter));
-    said.extend(backlogs.iter().map(|(queue, jobs)| SaidLimit::backlog(queue, *jobs)));
+    said.extend(queues.iter().map(|(queue, limit)| SaidLimit::queue(queue, limit)));
     said
 }
 
@@ -116,13 +116,17 @@ pub(super) fn limiter_problems(
 ) -> Vec<String> {
     let groups = policies.iter().filter_map(|policy| Some(policy.concurrency?.group));
     let mut names: HashSet<&str> = groups.collect();
-    let taken = limiters.iter().filter(|limiter| !names.insert(&limiter.name));
-    let taken = taken.map(|limiter| {
+    let mut problems = Vec::new();
+    for limiter in limiters {
         let name = &limiter.name;
-        format!(
-            "the limiter `{name}` was given twice, or has the same name as a concurrency group: \
-             rename one of them"
-        )
-    });
-    taken.collect()
+        if !names.insert(name) {
+            problems.push(format!(
+                "the limiter `{name}` was given twice, or has the same name as a concurrency \
+                 group: rename one of them"
+            ));
+        }
+        problems
+            .extend(limiter.check().err().map(|error| format!("the limiter `{name}`: {error}")));
+    }
+    problems
 }

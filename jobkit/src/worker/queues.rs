@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use super::shared::slots::{MOST_QUEUES, Named, Served};
-use crate::limits::NAME_BYTES;
+use crate::error::InvalidValue;
+use crate::limits::{self, LIMIT, NAME_BYTES};
+use crate::policy::QueueLimit;
 
 const MOST_SLOTS: usize = 10_000;
 const MOST_WEIGHT: u32 = 1_000;
-const LARGEST_BOUND: u32 = 1_000_000;
 
-pub(super) fn problems(served: &[Served], bounds: &[(String, u32)]) -> Vec<String> {
+pub(super) fn problems(served: &[Served], limits: &[(String, QueueLimit)]) -> Vec<String> {
     let mut problems = Vec::new();
     if served.is_empty() {
         problems.push("no queue is served: add `.queue(\"default\", 10)`".to_owned());
@@ -48,7 +49,7 @@ pub(super) fn problems(served: &[Served], bounds: &[(String, u32)]) -> Vec<Strin
             }
         }
     }
-    problems.extend(bound_problems(bounds));
+    problems.extend(limit_problems(limits));
     problems
 }
 
@@ -71,33 +72,39 @@ fn name_problem(name: &str) -> Option<String> {
     })
 }
 
-fn bound_problems(bounds: &[(String, u32)]) -> Vec<String> {
+fn limit_problems(limits: &[(String, QueueLimit)]) -> Vec<String> {
     let (mut problems, mut seen) = (Vec::new(), HashSet::new());
-    for (queue, jobs) in bounds {
+    for (queue, limit) in limits {
         if !seen.insert(queue) {
-            problems.push(format!("the backlog of `{queue}` was bounded twice: give one bound"));
+            problems.push(format!("the queue `{queue}` was limited twice: give all of it at once"));
         }
         if queue.ends_with('*') {
             problems.push(format!(
-                "the backlog of `{queue}` cannot be bounded, since a bound is for one queue: name \
-                 the queue itself"
+                "`{queue}` cannot be limited, since a limit is for one queue: name the queue"
             ));
         } else {
             problems.extend(name_problem(queue));
         }
-        if *jobs == 0 || *jobs > LARGEST_BOUND {
-            problems.push(format!(
-                "the backlog of `{queue}` is bounded at {jobs} jobs; 1 to {LARGEST_BOUND} are \
-                 allowed"
-            ));
+        if let Err(error) = check(limit) {
+            problems.push(format!("the limit of the queue `{queue}`: {error}"));
         }
     }
     problems
 }
 
+fn check(limit: &QueueLimit) -> Result<(), InvalidValue> {
+    let jobs = |what, most: Option<u32>| {
+        most.map_or(Ok(()), |most| limits::range(what, most, 1..=LIMIT, "1 to 1000000"))
+    };
+    jobs("limit of running jobs", limit.running)?;
+    jobs("limit of waiting jobs", limit.waiting)?;
+    limit.rate.map_or(Ok(()), limits::rate)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Rate;
 
     fn of(names: &[&str]) -> String {
         let served: Vec<_> = names.iter().map(|name| Served::one(*name, 1)).collect();
@@ -114,10 +121,17 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_of_one_queue_and_within_reason() {
-        let of = |queue: &str, jobs| bound_problems(&[(queue.to_owned(), jobs)]).join("; ");
-        assert_eq!(of("mail", 1), "");
-        assert!(of("mail*", 10).contains("name the queue itself"));
-        assert!(of("mail", 0).contains("1 to 1000000"));
+    fn a_limit_is_of_one_queue_and_within_reason() {
+        let of = |queue: &str, limit| limit_problems(&[(queue.to_owned(), limit)]).join("; ");
+        let limit = QueueLimit::new().waiting(1).running(1_000_000).rate(Rate::per_minute(5));
+        assert_eq!(of("mail", limit), "");
+        assert!(of("mail*", limit).contains("name the queue"));
+        assert!(of("", limit).contains("1 to 128 bytes"));
+        for wrong in [limit.waiting(0), limit.running(0), limit.running(1_000_001)] {
+            assert!(of("mail", wrong).contains("1 to 1000000"));
+        }
+        assert!(of("mail", limit.rate(Rate::per_second(0).burst(0))).contains("burst"));
+        let twice = [("mail".to_owned(), limit), ("mail".to_owned(), limit)];
+        assert!(limit_problems(&twice)[0].contains("limited twice"));
     }
 }

@@ -1,7 +1,8 @@
-//! Which queues a worker serves, and how many of their jobs may wait.
+//! Which queues a worker serves, and what limits they have.
 
 use super::Worker;
 use super::shared::slots::{Named, Order, Served};
+use crate::policy::QueueLimit;
 
 impl Worker {
     /// Serves a queue, with at most this many of its jobs running here at a time (1 to 10,000).
@@ -63,22 +64,23 @@ impl Worker {
         self
     }
 
-    /// Bounds the backlog of a queue, whoever serves it: once this many of its jobs wait (1 to
-    /// 1,000,000), enqueues to it fail with [`QueueFull`](crate::error::QueueFull) until a
-    /// tenth of them is gone. Workers check once a second, so a few more may get in; nothing that
-    /// was stored is dropped.
+    /// Declares the limits of a queue across all workers, whoever serves it: how many of its jobs
+    /// run, how often they start, how many may wait.
     ///
     /// ```no_run
     /// # use jobkit::Worker;
+    /// # use jobkit::policy::{QueueLimit, Rate};
     /// # async fn f(pool: sqlx::PgPool) {
-    /// let worker = Worker::new(pool).queue("mail", 20).max_backlog("mail", 10_000);
+    /// let mail = QueueLimit::new().running(50).rate(Rate::per_minute(600)).waiting(10_000);
+    /// let worker = Worker::new(pool).queue("mail", 20).limit_queue("mail", mail);
     /// # }
     /// ```
     ///
-    /// Of two workers, the one that starts last decides, and an operator's limit
-    /// ([`LimitHandle::set`](crate::admin::limits::LimitHandle::set)) overrides it.
-    pub fn max_backlog(mut self, queue: impl Into<String>, jobs: u32) -> Self {
-        self.bounds.push((queue.into(), jobs));
+    /// If workers declare different limits, the worker that started last decides. They stay when no
+    /// worker declares them any more: declare [`QueueLimit::new()`] once to take them back. What an
+    /// operator sets ([`LimitHandle::set`](crate::admin::limits::LimitHandle::set)) overrides them.
+    pub fn limit_queue(mut self, queue: impl Into<String>, limit: QueueLimit) -> Self {
+        self.queue_limits.push((queue.into(), limit));
         self
     }
 }

@@ -66,7 +66,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     let registry = worker.registry.unwrap_or_else(Registry::linked);
     let mut problems = worker.problems;
     problems.extend(worker.settings.problems());
-    problems.extend(queues::problems(&worker.queues, &worker.bounds));
+    problems.extend(queues::problems(&worker.queues, &worker.queue_limits));
     problems.extend(registry.problems(&worker.states));
     let (announced, limiters) = (registry.announcements(), worker.limiters);
     problems.extend(announce::limiter_problems(&announced, &limiters));
@@ -82,7 +82,7 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     }
     warn(&mut link, &worker.queues).await?;
     let (days, kinds) = (days_ahead(&registry.policies()), registry.kinds());
-    let said = announce::limits(&announced, &limiters, &worker.bounds);
+    let said = announce::limits(&announced, &limiters, &worker.queue_limits);
     prepare(&mut link, &announced, &said, &registry.subscriptions(), &mut declared, days).await?;
     let says = Says::new(declared.number(), ZoneRules::current());
     let (id, sent) = register(&mut link, &worker.settings, &worker.queues, &kinds, &says).await?;

@@ -70,9 +70,9 @@ async fn a_schedule_is_made_changed_run_and_deleted() {
 async fn a_pause_is_decided_before_it_ends() {
     let (lab, admin) = desk().await;
     admin.schedule("hourly").create("@hourly", report()).await.unwrap();
-    assert_eq!(admin.schedule("hourly").pause("", "stocktaking").await.unwrap(), Some(true));
-    assert_eq!(admin.schedule("hourly").pause("", "still").await.unwrap(), Some(false));
-    assert_eq!(admin.schedule("daily").pause("", "").await.unwrap(), None);
+    assert_eq!(admin.schedule("hourly").pause("stocktaking").await.unwrap(), Some(true));
+    assert_eq!(admin.schedule("hourly").pause("still").await.unwrap(), Some(false));
+    assert_eq!(admin.schedule("daily").pause("").await.unwrap(), None);
     let pause = admin.schedules("", 10).await.unwrap().remove(0).paused.unwrap();
     assert_eq!((pause.actor.as_deref(), pause.reason.as_deref()), (Some("ada"), Some("still")));
     // Nobody was awake meanwhile.
@@ -141,7 +141,7 @@ async fn what_is_overdue_needs_attention() {
     let item = overview.attention.iter().find(|item| item.name() == "overdue_schedule").unwrap();
     assert_eq!(item.found(), "schedule b (@hourly) is 60 min overdue");
     // One that is paused would fire nothing.
-    admin.schedule("b").pause("", "stocktaking").await.unwrap();
+    admin.schedule("b").pause("stocktaking").await.unwrap();
     let overview = admin.overview().await.unwrap();
     assert!(overview.overdue < Some(Duration::from_secs(3600)));
     assert!(overview.attention.iter().all(|item| item.name() != "overdue_schedule"));

@@ -25,7 +25,7 @@ async fn a_reason_and_a_note_have_4096_bytes_at_most() {
     let job = Noop.enqueue(desk.lab.pool()).await.unwrap();
     assert!(is_refused(admin.queue("slow").pause(long).await, "reason"));
     assert!(is_refused(admin.kind("noop").pause(long).await, "reason"));
-    assert!(is_refused(admin.schedule("nightly").pause("", long).await, "reason"));
+    assert!(is_refused(admin.schedule("nightly").pause(long).await, "reason"));
     assert!(is_refused(admin.key("g", "k").pause_for(HOUR, long).await, "reason"));
     assert!(is_refused(admin.job(job).discard(long).await, "reason"));
     assert!(is_refused(admin.cause("f").note(long).await, "note"));

@@ -22,7 +22,7 @@ const TRIES: u32 = 10;
 /// ```no_run
 /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
 /// let report = admin.schedule("report-7");
-/// if report.pause("alice", "the numbers are wrong").await?.is_some() {
+/// if report.pause("the numbers are wrong").await?.is_some() {
 ///     println!("its last runs: {:?}", report.runs(None, 10).await?);
 /// }
 /// # Ok(()) }
@@ -142,16 +142,15 @@ impl ScheduleRef<'_> {
         Err(AdminError::Busy.into())
     }
 
-    /// Pauses the schedule: its instants are recorded, not fired. `actor` and `reason` (4,096 bytes
-    /// at most) are free text for the audit. An empty `actor` means that of
-    /// [`acting_as`](Admin::acting_as). Returns whether it was not paused before; `None` if there
-    /// is no such schedule.
-    pub async fn pause(self, actor: &str, reason: &str) -> Result<Option<bool>, AdminError> {
+    /// Pauses the schedule: its instants are recorded, not fired. `reason` is free text for the
+    /// audit, 4,096 bytes at most. Returns whether it was not paused before; `None` if there is no
+    /// such schedule.
+    pub async fn pause(self, reason: &str) -> Result<Option<bool>, AdminError> {
         let Self { admin, name } = self;
         limits::name("name of a schedule", name, NAME_BYTES)?;
         limits::reason(reason)?;
-        let actor = if actor.is_empty() { admin.actor().unwrap_or("") } else { actor };
-        admin.ask(&statements::pause_schedule(name, &limits::actor(actor), reason)).await
+        let actor = admin.actor().unwrap_or_default();
+        admin.ask(&statements::pause_schedule(name, actor, reason)).await
     }
 
     /// Resumes the schedule. Instants that the pause skipped stay skipped. Returns whether it was
