@@ -198,8 +198,19 @@ impl Lab {
 
     /// [`until`](Self::until) with a patience of its own.
     pub async fn until_within(&self, patience: Duration, sql: &str) {
-        let holds = || async { self.value::<Option<bool>>(&format!("select {sql}")).await };
-        wait(patience, sql, || async { holds().await == Some(true) }).await;
+        let deadline = Instant::now() + patience;
+        while self.value::<Option<bool>>(&format!("select {sql}")).await != Some(true) {
+            if Instant::now() > deadline {
+                panic!("not within {patience:?}: {sql}; there are {}", self.jobs().await);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The first jobs that have not ended, for whoever reads of a failure.
+    async fn jobs(&self) -> String {
+        let jobs = sqlx::query_scalar(include_str!("jobs.sql")).fetch_one(&self.direct).await;
+        jobs.unwrap_or_else(|error| format!("no tables ({error})"))
     }
 
     /// Waits until one session is blocked by another: the barrier of every race test. By process
