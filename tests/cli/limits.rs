@@ -122,7 +122,7 @@ async fn what_cannot_be_limited_is_refused() {
         (&["pause", "--group", "mial", "--key", "k", "--for", "1s"], 1, "mial"),
         (&["show", "--group", "mial"], 1, "mial"),
         (&["set", "--group", "mail", "--rate", "often"], 2, "100/min"),
-        (&["set", "--group", "mail", "--running", "1", "--none", "running"], 2, "say once"),
+        (&["set", "--group", "mail", "--running", "1", "--none", "running"], 2, "more than once"),
         (&["set", "--group", "mail"], 2, "what to set"),
         (&["set", "--group", "mail", "--waiting", "1"], 2, "a group has no limit of waiting"),
         (&["set", "--group", "mail", "--running", "1000001"], 2, "1000000"),
