@@ -22,8 +22,8 @@ const EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The benchmark uses the queue and the kind jobkit_bench and refuses to \
-    start if that queue has jobs. It runs every job it has enqueued before it exits, even after Ctrl-C. \
-    The kind stays in the list of kinds. The benchmark slows down other users of the database.")]
+    start if that queue has jobs. It runs every job it has enqueued before it exits, even after \
+    Ctrl-C. The kind stays in the list of kinds. Other users of the database are slowed down.")]
 pub(super) struct Bench {
     /// How many jobs to drain
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
