@@ -123,7 +123,7 @@ async fn what_cannot_be_limited_is_refused() {
         (&["show", "--group", "mial"], 1, "mial"),
         (&["set", "--group", "mail", "--rate", "often"], 2, "100/min"),
         (&["set", "--group", "mail", "--running", "1", "--none", "running"], 2, "more than once"),
-        (&["set", "--group", "mail"], 2, "what to set"),
+        (&["set", "--group", "mail"], 2, "at least one of"),
         (&["set", "--group", "mail", "--waiting", "1"], 2, "a group has no limit of waiting"),
         (&["set", "--group", "mail", "--running", "1000001"], 2, "1000000"),
         (&["set", "--queue", "q", "--key", "k", "--running", "1"], 2, "cannot be used with"),
