@@ -14,22 +14,23 @@ pub(crate) const ANYBODY: &str = "unauthenticated";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Permission {
-    /// Seeing queues, jobs, keys and dead letters, with their errors; not their payloads.
+    /// Seeing queues, jobs, keys and dead letters with their errors, but without payloads.
     View,
-    /// Seeing payloads and metadata, as far as the [`Redaction`] leaves them.
+    /// Seeing payloads and metadata, except what the [`Redaction`] hides.
     Payloads,
-    /// Downloading dead letters as a file. It has payloads only with [`Payloads`](Self::Payloads).
+    /// Downloading dead letters as a file, which contains payloads only with
+    /// [`Payloads`](Self::Payloads).
     Export,
-    /// Seeing what operators did.
+    /// Seeing the audit log of what operators did.
     Audit,
     /// Reading `/metrics`.
     Metrics,
-    /// Enqueueing a job of any kind, publishing to a topic, and removing subscriptions. This
-    /// permission decides what code does.
+    /// Enqueueing a job of any kind, publishing to a topic, and removing subscriptions. Whoever has
+    /// this permission decides what code runs.
     Enqueue,
     /// Cancelling a job.
     Cancel,
-    /// Giving a waiting job another time.
+    /// Rescheduling a waiting job.
     Reschedule,
     /// Pausing and resuming queues, kinds, keys and schedules.
     Pause,
@@ -41,13 +42,15 @@ pub enum Permission {
     Acknowledge,
     /// Replaying dead letters as they are.
     Replay,
-    /// Replaying a dead letter with another payload. This permission decides what code does.
+    /// Replaying a dead letter with another payload. Whoever has this permission decides what code
+    /// does.
     EditReplay,
     /// Removing a dead letter, and discarding jobs.
     Discard,
     /// Removing dead letters by their age.
     Purge,
-    /// Creating, changing, running and deleting schedules. This permission decides what code does.
+    /// Creating, changing, running and deleting schedules. Whoever has this permission decides what
+    /// code runs.
     Schedule,
     /// Asking a worker to stop.
     StopWorker,
@@ -57,7 +60,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// All there are.
+    /// All permissions.
     pub const ALL: [Self; 19] = [
         Self::View,
         Self::Payloads,
@@ -80,7 +83,7 @@ impl Permission {
         Self::Bulk,
     ];
 
-    /// The permission's name, as configuration files may have it.
+    /// The permission's name, for use in configuration files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +113,7 @@ impl Permission {
         1 << self as u32
     }
 
-    /// Whether it only reads.
+    /// Whether it changes nothing.
     #[must_use]
     pub fn is_reading(self) -> bool {
         matches!(self, Self::View | Self::Payloads | Self::Export | Self::Audit | Self::Metrics)
@@ -123,7 +126,7 @@ impl fmt::Display for Permission {
     }
 }
 
-/// A set of permissions, empty unless some are added.
+/// A set of permissions, empty until some are added.
 ///
 /// ```
 /// use jobkit_admin::{Permission, Permissions};
@@ -141,13 +144,13 @@ impl Permissions {
         Self(0)
     }
 
-    /// Reading, except payloads, exports and the audit.
+    /// Reading everything except payloads, exports and the audit log.
     #[must_use]
     pub fn viewer() -> Self {
         Self::none().with(Permission::View).with(Permission::Metrics)
     }
 
-    /// Keeping things running, by actions that can be repaired: everything but
+    /// Keeping things running, with actions that can be undone or repaired: everything but
     /// [`Enqueue`](Permission::Enqueue), [`Schedule`](Permission::Schedule),
     /// [`EditReplay`](Permission::EditReplay), [`Purge`](Permission::Purge) and
     /// [`Export`](Permission::Export).
@@ -167,19 +170,19 @@ impl Permissions {
         Permission::ALL.into_iter().fold(Self::none(), Self::with)
     }
 
-    /// The set with this one.
+    /// The set with this permission added.
     #[must_use]
     pub fn with(self, permission: Permission) -> Self {
         Self(self.0 | permission.bit())
     }
 
-    /// The set without this one.
+    /// The set with this permission removed.
     #[must_use]
     pub fn without(self, permission: Permission) -> Self {
         Self(self.0 & !permission.bit())
     }
 
-    /// Whether this one is in the set.
+    /// Whether this permission is in the set.
     #[must_use]
     pub fn allows(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
@@ -193,20 +196,21 @@ impl Permissions {
     }
 }
 
-/// What is hidden of a payload from a visitor who may see payloads.
+/// Which parts of a payload are hidden from a visitor who may see payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Redaction {
-    /// The fields that the job's type marks, and every value of kinds that no worker has announced.
+    /// The fields that the job's type marks as redacted, and every value of kinds that no worker
+    /// has announced.
     #[default]
     Marked,
-    /// Every value; the names of fields and the shape stay.
+    /// Every value; field names and the structure stay visible.
     Everything,
     /// Nothing.
     Nothing,
 }
 
-/// Who sent a request and what they may do: the answer of the hook of
+/// Who sent a request and what they may do, as returned by the hook that you pass to
 /// [`Dashboard::access`](crate::Dashboard::access).
 ///
 /// ```
@@ -217,7 +221,7 @@ pub enum Redaction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Access {
-    /// Their name, as recorded in the audit.
+    /// Their name, as recorded in the audit log.
     pub actor: String,
     /// What they may do.
     pub permissions: Permissions,
@@ -243,7 +247,7 @@ impl Access {
         self.permissions.allows(permission)
     }
 
-    /// What is hidden of payloads; `None`, without the permission to see any, hides everything.
+    /// What to hide of payloads; `None` hides everything, for want of the permission to see them.
     pub(crate) fn hidden(&self) -> Option<Redaction> {
         self.may(Permission::Payloads).then_some(self.redaction)
     }

@@ -1,5 +1,5 @@
 //! The JSON API for programs, below `/api/v1`. Ids are strings, since many programs parse numbers
-//! as floats; `next` of a page is the address of the next one.
+//! as floats; `next` of a page is the URL of the next page.
 
 pub(crate) mod act;
 pub(crate) mod attention;

@@ -1,4 +1,4 @@
-//! Scripts and styles. They are the same for everybody and never change under one name.
+//! Scripts and styles. They are the same for everyone, and a changed file gets a new name.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ struct Asset {
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// One file: htmx starts at once and ignores extensions that load later.
+/// One file, because htmx starts at once and ignores extensions that load later.
 const HTMX: &str =
     concat!(include_str!("../assets/htmx.min.js"), "\n", include_str!("../assets/hx-sse.min.js"));
 
@@ -33,11 +33,11 @@ const ASSETS: [Asset; 3] = [
 /// A file as it is served.
 struct Served {
     name: &'static str,
-    /// The name with a hash of the content, so that browsers can cache it.
+    /// The name with a hash of the content, so that browsers can cache the file.
     hashed: String,
     kind: &'static str,
     bytes: &'static [u8],
-    /// The compressed content, made once: files are public.
+    /// The content, compressed once: files are public.
     gzip: Vec<u8>,
 }
 

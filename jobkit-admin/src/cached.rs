@@ -1,4 +1,4 @@
-//! A value that many viewers see, read once for all of them.
+//! A value that many viewers see, read once and shared.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use jobkit::admin::AdminError;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// An older value is read again.
+/// A value older than this is read again.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// A value, and when it was read.
@@ -23,7 +23,7 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T> Cached<T> {
-    /// The value. The first caller reads it, and the others wait for that.
+    /// The value. The first caller reads it, and the others wait for the result.
     pub(crate) async fn get<F>(&self, read: F) -> Result<Arc<T>, AdminError>
     where
         F: Future<Output = Result<T, AdminError>>,
@@ -39,7 +39,7 @@ impl<T> Cached<T> {
         Ok(value)
     }
 
-    /// Forgets it after a change.
+    /// Discards the value after a change.
     pub(crate) async fn forget(&self) {
         *self.0.lock().await = None;
     }

@@ -13,27 +13,27 @@
 //! jobkit dead replay-all --kind charge_card   # says what it would do; --yes does it
 //! jobkit doctor --json
 //! jobkit reseal --dry-run                     # how many payloads are sealed with which key
-//! jobkit serve                                # the dashboard, without an application
+//! jobkit serve                                # the dashboard, as its own server
 //! jobkit bench                                # how fast this database is
 //! ```
 //!
 //! `jobkit help <command>` describes a command. With `--json` every command prints one document,
 //! with the names and values of the dashboard's `/api/v1`; ids are strings, so that no program
-//! rounds them. In text, characters that a terminal would obey are escaped. Redacted fields of
+//! rounds them. In text output, control and invisible characters are escaped. Redacted fields of
 //! payloads are hidden unless `--reveal` is given.
 //!
 //! **Exit status**: 0 on success; 1 when something was not found, refused or not done, or when the
 //! doctor found a problem; 2 when the command line is invalid. Errors go to stderr.
 //!
-//! **The audit** records who did it: `--actor`, or by default the user of the operating system.
+//! **The audit log** records who ran a command: `--actor`, by default the operating-system user.
 //!
 //! **Payloads of kinds that encrypt fields** are sealed, and resealed, with the keys in
 //! `JOBKIT_KEYS`, as [`Keyring`](jobkit::policy::encryption::Keyring) reads them. Sealed values are
 //! never shown decrypted.
 //!
 //! **The dashboard of `serve`** requires a password by HTTP basic authentication. Unless you set
-//! one, it generates one and prints it. Any user name is accepted, and the audit records it. The
-//! server speaks plain HTTP: where others could listen, put a TLS proxy in front of it.
+//! one, it generates one and prints it. Any user name is accepted and recorded in the audit log.
+//! The server speaks plain HTTP: where others could listen, put a TLS proxy in front of it.
 
 use std::process::ExitCode;
 
@@ -71,7 +71,7 @@ mod workers;
 use self::answer::Failure;
 use self::desk::{Answered, Desk};
 
-/// The heading of the options that every command has.
+/// The heading of the options common to all commands.
 const GLOBAL: &str = "Options of all commands";
 
 /// Manages the jobs of a jobkit database.
@@ -80,9 +80,9 @@ const GLOBAL: &str = "Options of all commands";
 #[command(after_help = "Exit status: 0 success; 1 not found, refused or not done, or the doctor \
     found a problem; 2 invalid command line.")]
 struct Cli {
-    /// The database: postgres://user:password@host:5432/database
+    /// The database URL: postgres://user:password@host:5432/database
     ///
-    /// Of several hosts (a:5432,b:5432) it uses the one that accepts writes, or with
+    /// If it lists several hosts (a:5432,b:5432), the one that accepts writes is used, or with
     /// ?target_session_attrs=any the first that answers.
     ///
     /// Other users of this machine can see command lines: prefer the environment variable.
@@ -92,7 +92,7 @@ struct Cli {
     /// Prints one JSON document
     #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
-    /// The actor to record in the audit; by default the user of the operating system
+    /// The actor to record in the audit log [default: the operating-system user]
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     actor: Option<String>,
     /// Shows redacted fields of payloads
@@ -113,9 +113,9 @@ enum Command {
     /// Shows what needs attention, and acknowledges it
     #[command(args_conflicts_with_subcommands = true)]
     Attention(attention::Attention),
-    /// Enqueues a job by the name of its kind
+    /// Enqueues a job of a given kind
     Enqueue(enqueue::Enqueue),
-    /// Finds jobs, explains why they do not run, retries and cancels them
+    /// Finds jobs, explains why they are not running, retries and cancels them
     #[command(subcommand)]
     Jobs(jobs::Jobs),
     /// Finds, replays and removes dead letters
@@ -127,13 +127,13 @@ enum Command {
     /// Pauses and limits queues, kinds and concurrency keys across all workers
     #[command(subcommand)]
     Limits(limits::Limits),
-    /// Shows topics and their subscribers, and publishes
+    /// Shows topics and their subscribers, and publishes to topics
     #[command(subcommand)]
     Topics(topics::Topics),
     /// Shows, creates, changes, pauses, runs and deletes schedules
     #[command(subcommand)]
     Schedules(schedules::Schedules),
-    /// Shows who holds permits of concurrency keys, and who waits for them
+    /// Shows which jobs hold permits of concurrency keys, and which wait for them
     #[command(subcommand)]
     Semaphores(semaphores::Semaphores),
     /// Shows workers, and asks them to stop
@@ -146,15 +146,15 @@ enum Command {
     Reseal(reseal::Reseal),
     /// Looks for problems; exits with status 1 if it finds any
     Doctor(doctor::Doctor),
-    /// Serves the dashboard without an application around it
+    /// Serves the dashboard on its own, without an application
     Serve(serve::Serve),
     /// Measures this database: enqueue rate, drain rate, latency
     Bench(bench::Bench),
 }
 
-/// Runs the command line of this process. Call it as the whole `main` of your own binary, linked
-/// with the crates of your jobs, and it refuses to replay a dead letter with an edited payload that
-/// its kind cannot decode.
+/// Runs the command line with the arguments of this process. If your own binary links the crates
+/// of your jobs and calls this as its whole `main`, it refuses to replay a dead letter with an
+/// edited payload that its kind cannot decode.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -181,10 +181,10 @@ async fn run(cli: Cli) -> Answered {
         serve.check()?;
     }
     let url = cli.database_url.filter(|url| !url.is_empty());
-    let missing = || Failure::usage("no database is given: set DATABASE_URL");
+    let missing = || Failure::usage("no database URL was given: set DATABASE_URL");
     let url = url.ok_or_else(missing)?;
     let admin = match cli.command {
-        // It starts without the database; its pages say when that is missing.
+        // It starts even if the database is down; its pages report that.
         Command::Serve(_) => Admin::connect_lazy(&url)?,
         _ => Admin::connect(&url).await?,
     };
@@ -221,7 +221,7 @@ async fn answered(command: Command, desk: &Desk) -> Answered {
     }
 }
 
-/// The user of the operating system, as far as the environment tells.
+/// The operating-system user, taken from the environment.
 fn user() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"]
         .into_iter()

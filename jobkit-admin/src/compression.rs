@@ -40,15 +40,15 @@ fn quality(weight: &str) -> f32 {
     }
 }
 
-/// Whether an answer may be compressed: not if another site made the browser ask. A page echoes
-/// words of its address beside secrets, and the compressed length would reveal the secrets to an
-/// attacker who chooses the words.
+/// Whether an answer may be compressed: not if another site made the browser send the request.
+/// Pages echo parts of their URL next to secrets, so the compressed length would reveal the secrets
+/// to an attacker who chooses the URL.
 pub(crate) fn may_be(headers: &HeaderMap) -> bool {
     let from = headers.get("sec-fetch-site");
     is_taken(headers) && from.is_none_or(|from| from == "same-origin" || from == "none")
 }
 
-/// The answer, compressed if that is worth it. Streams, whose length is unknown, are left alone.
+/// The answer, compressed if that is worth it. Streams, whose length is unknown, are not.
 pub(crate) async fn compress(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let large = body.size_hint().exact().is_some_and(|size| size >= LEAST);

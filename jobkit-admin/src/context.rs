@@ -22,7 +22,7 @@ use crate::shared::Shared;
 /// The paths for monitoring.
 const PROBED: [&str; 3] = ["/healthz", "/metrics", "/readyz"];
 const FLASH: &str = "jobkit-flash";
-/// Makes htmx load another page.
+/// The header that makes htmx load another page.
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 /// The format of the answer.
@@ -34,7 +34,7 @@ pub(crate) enum Wants {
     Fragment,
     /// JSON.
     Data,
-    /// A line of text, which monitoring programs show as it is.
+    /// A line of text, which monitoring programs show unchanged.
     Text,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Context {
     pub(crate) accept: String,
     /// The path below the mount.
     pub(crate) path: String,
-    /// The fields of its address and its body.
+    /// The fields of its URL and its body.
     pub(crate) request: Fields,
     pub(crate) flash: Option<String>,
     /// The path and query of the page that the browser shows, if our script sent the request.
@@ -124,7 +124,7 @@ impl Context {
         }
     }
 
-    /// The queue, under the visitor's name.
+    /// The operators' interface, acting under the visitor's name.
     pub(crate) fn admin(&self) -> Admin {
         self.shared.admin.acting_as(&self.access.actor)
     }
@@ -134,7 +134,7 @@ impl Context {
         self.access.may(permission)
     }
 
-    /// What is hidden of payloads; `None`, without the permission to see any, hides everything.
+    /// What to hide of payloads; `None` hides everything, for want of the permission to see them.
     pub(crate) fn redaction(&self) -> Option<Redaction> {
         self.access.hidden()
     }
@@ -170,7 +170,7 @@ impl Context {
         Ok((status, [(name, to)]).into_response())
     }
 
-    /// A cookie that only this dashboard gets.
+    /// A cookie that is sent to this dashboard only.
     pub(crate) fn cookie(&self, name: &str, value: &str, seconds: u32) -> HeaderValue {
         let path = if self.base.is_empty() { "/" } else { &self.base };
         let text =
@@ -200,15 +200,15 @@ fn base(stripped: &str, parts: &Parts) -> String {
     prefix.trim_end_matches('/').to_owned()
 }
 
-/// A path for links. Two slashes at its beginning, or a slash and a backslash, would lead to
-/// another host.
+/// A path that is safe in links. If it began with two slashes, or a slash and a backslash, it would
+/// lead to another host.
 fn within(here: &str) -> String {
     format!("/{}", here.trim_start_matches(['/', '\\']))
 }
 
-/// How a browser that shows `current` moves to a page. On the same page, the script gets the part
-/// that changes, with the same query. Another page is loaded whole, since otherwise the address and
-/// the refreshes would be those of the old page.
+/// How a browser that shows `current` moves to a page. On the same page, the script fetches only
+/// the part that changes, with the same query. Another page is loaded in full; otherwise the URL
+/// and the refreshes would still be those of the old page.
 fn onward<'a>(current: Option<&'a str>, link: &'a str) -> (StatusCode, HeaderName, &'a str) {
     let see_other = |to| (StatusCode::SEE_OTHER, LOCATION, to);
     match current {

@@ -19,11 +19,11 @@ use crate::totals::Totals;
 /// Exports that may be read at a time.
 const EXPORTS: usize = 2;
 
-/// Requests that may wait for running jobs at a time: some of [all
+/// Requests that may wait for running jobs at a time, out of [all
 /// requests](crate::guard::REQUESTS).
 const WAITS: usize = 2;
 
-/// Who may use the [`Dashboard`] is not decided yet.
+/// The state of a [`Dashboard`] for which nobody has decided yet who may use it.
 #[derive(Debug, Clone, Copy)]
 pub struct Undecided;
 
@@ -33,7 +33,7 @@ pub struct Decided(Hook);
 
 /// The dashboard: a router for your web server.
 ///
-/// It is closed until you say who may use it: before that, the router cannot be built.
+/// It cannot be built before you decide who may use it:
 ///
 /// ```no_run
 /// use axum::http::StatusCode;
@@ -53,7 +53,7 @@ pub struct Decided(Hook);
 /// # }
 /// ```
 ///
-/// Without a decision there is no router:
+/// Without that decision, the code does not compile:
 ///
 /// ```compile_fail,E0599
 /// # fn f(admin: jobkit::Admin) {
@@ -61,17 +61,17 @@ pub struct Decided(Hook);
 /// # }
 /// ```
 ///
-/// # Where it is mounted
+/// # Where to mount it
 ///
-/// Anywhere: `nest_service("/jobs", …)`, also below another prefix; `nest("/jobs", …)`, which
-/// differs in that axum does not match `/jobs/` then; `merge` or as the whole application. It finds
-/// its prefix in each request. Only a prefix that a proxy strips has to be set:
-/// [`base_path`](Self::base_path).
+/// Anywhere: with `nest_service("/jobs", …)`, also below another prefix; with `nest("/jobs", …)`,
+/// with which axum does not match `/jobs/`; with `merge`; or as the whole application. The
+/// dashboard finds its prefix in each request. Only a prefix that a proxy strips has to be set:
+/// see [`base_path`](Self::base_path).
 ///
-/// # Its connections
+/// # Database connections
 ///
-/// Calls of [`Admin`] run on its own connections, made with the options of the pool it was given; a
-/// few idle ones are kept for the next calls. A statement is given up after 5 seconds. At most
+/// Calls of [`Admin`] run on their own connections, made with the options of the pool it was given;
+/// a few idle ones are kept for the next calls. A statement is cancelled after 5 seconds. At most
 /// [`REQUESTS`](crate::REQUESTS) requests are served at a time, so at most that many connections
 /// are in use; the pool of your application is not used.
 pub struct Dashboard<A = Undecided> {
@@ -85,7 +85,7 @@ pub struct Dashboard<A = Undecided> {
 }
 
 impl Dashboard<Undecided> {
-    /// A dashboard of this queue.
+    /// A dashboard for the database of this [`Admin`].
     #[must_use]
     pub fn new(admin: Admin) -> Self {
         Self {
@@ -99,12 +99,12 @@ impl Dashboard<Undecided> {
         }
     }
 
-    /// Asks this hook about every request. It answers who sent it and what they may do, or with a
-    /// response for them, such as a redirect to your login page, a 401 or a 403. It gets the head
-    /// of the request, with the extensions that layers above have put there.
+    /// Calls this hook for every request. It returns who sent the request and what they may do, or
+    /// a response that refuses it, such as a redirect to your login page, a 401 or a 403. It gets
+    /// the head of the request, including the extensions set by outer layers.
     ///
-    /// Files that are the same for everybody (scripts, styles) are served without asking. So are
-    /// `/healthz` and `/readyz`, which say nothing but whether the database answers.
+    /// Static files (scripts, styles), which are the same for everyone, are served without calling
+    /// it. So are `/healthz` and `/readyz`, which reveal only whether the database answers.
     #[must_use]
     pub fn access<F, V, R>(self, hook: F) -> Dashboard<Decided>
     where
@@ -119,10 +119,10 @@ impl Dashboard<Undecided> {
         self.decided(Arc::new(hook))
     }
 
-    /// Lets everybody on this machine do everything. Only for a server that listens on loopback; it
-    /// says so in the log and at the top of every page. It answers only requests to `localhost` or
-    /// a loopback address (others get a 421), so that a page of another site, whose name was made
-    /// to resolve to this machine, can do nothing.
+    /// Lets everyone on this machine do everything. Use it only for a server that listens on
+    /// loopback; a warning appears in the log and at the top of every page. Only requests to
+    /// `localhost` or a loopback address are answered (others get a 421), so that a page of another
+    /// site whose name resolves to this machine (DNS rebinding) can do nothing.
     ///
     /// ```no_run
     /// # fn f(admin: jobkit::Admin) {
@@ -131,20 +131,20 @@ impl Dashboard<Undecided> {
     /// ```
     #[must_use]
     pub fn allow_unauthenticated(self) -> Dashboard<Decided> {
-        tracing::warn!("jobkit.dashboard: everybody on this machine may do everything");
+        tracing::warn!("jobkit.dashboard: everyone on this machine may do everything");
         self.decided(Arc::new(|parts: Parts| {
             let own = is_called_by_own_name(&parts);
             Box::pin(async move { if own { Ok(everybody()) } else { Err(misdirected()) } })
         }))
     }
 
-    /// As [`allow_unauthenticated`](Self::allow_unauthenticated), but for requests to any host
-    /// name. Use it where something else decides who reaches it, such as a container's network or a
-    /// proxy that asks for a password: nothing here keeps out pages of another site whose name was
-    /// made to resolve to it.
+    /// Like [`allow_unauthenticated`](Self::allow_unauthenticated), but answers requests to any
+    /// host name. Use it only where something else controls who can reach the dashboard, such as a
+    /// container's network or a proxy that requires a password: it is not protected against DNS
+    /// rebinding.
     #[must_use]
     pub fn allow_unauthenticated_by_any_name(self) -> Dashboard<Decided> {
-        tracing::warn!("jobkit.dashboard: everybody who reaches it may do everything");
+        tracing::warn!("jobkit.dashboard: everyone who reaches it may do everything");
         self.decided(Arc::new(|_| Box::pin(async { Ok(everybody()) })))
     }
 
@@ -160,13 +160,13 @@ fn everybody() -> Access {
 
 /// The answer to a request for another host name.
 fn misdirected() -> Response {
-    let text = "Without a password, this is served as localhost only.\n";
+    let text = "Without a password, the dashboard is served on localhost only.\n";
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
 impl<A> Dashboard<A> {
-    /// A name to tell this installation from others, such as `staging`; shown at the top of every
-    /// page and in its title.
+    /// A name that tells this installation apart from others, such as `staging`; shown at the top
+    /// of every page and in its title.
     #[must_use]
     pub fn instance(mut self, name: impl Into<String>) -> Self {
         self.instance = name.into();
@@ -187,8 +187,8 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// The part of the path that a proxy strips before it passes requests on, such as `/internal`.
-    /// Links begin with it.
+    /// The path prefix that a proxy strips before it forwards requests, such as `/internal`. Links
+    /// begin with it.
     #[must_use]
     pub fn base_path(mut self, path: impl Into<String>) -> Self {
         let path = path.into();
@@ -213,7 +213,7 @@ impl<A> Dashboard<A> {
         self
     }
 
-    /// Lets nobody change anything, whatever the hook says.
+    /// Makes the dashboard read-only for everyone, whatever the hook returns.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.read_only = true;

@@ -11,7 +11,7 @@ use crate::failure::Answer;
 
 type Answering<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
-/// One row of the table of routes.
+/// One row of the route table.
 pub(crate) struct Endpoint {
     pub(crate) method: Method,
     pub(crate) path: &'static str,

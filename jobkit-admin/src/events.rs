@@ -14,14 +14,14 @@ use crate::failure::Answer;
 use crate::failure::Failure;
 use crate::signals::Listener;
 
-/// How often a page is refreshed for changes made elsewhere.
+/// How often a page is refreshed to show changes made elsewhere.
 const TICK: Duration = Duration::from_secs(5);
 
 /// How long to collect a burst of changes.
 const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// The longest life of a stream: a server that does not signal its stop waits no longer. Browsers
-/// reconnect.
+/// The longest lifetime of a stream, and so the longest wait of a server that shuts down without
+/// signalling it. Browsers reconnect.
 const LIFE: Duration = Duration::from_secs(25);
 
 pub(crate) async fn stream(context: &Context) -> Answer {

@@ -19,13 +19,13 @@ pub(crate) enum Failure {
     NotFound,
     /// The request is invalid.
     Invalid(String),
-    /// No job may be like that: a title, and why.
+    /// A job with these options is not allowed: a title, and why.
     Refused(&'static str, String),
-    /// It is no longer possible, or not yet.
+    /// It is no longer possible, or not yet possible.
     Conflict(String),
     /// The body is too large.
     TooLarge,
-    /// The body does not arrive.
+    /// The body did not arrive in time.
     Slow,
     /// Too many requests at once.
     Busy,
@@ -77,23 +77,23 @@ impl Failure {
     /// hosts.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::NotFound => "There is nothing here, or nothing that you may see.".into(),
+            Self::NotFound => "This page does not exist, or you may not see it.".into(),
             Self::Invalid(text) | Self::Conflict(text) | Self::Refused(_, text) => text.clone(),
-            Self::TooLarge => "A payload has at most 1 MiB.".into(),
+            Self::TooLarge => "A payload may have at most 1 MiB.".into(),
             Self::Slow => "The request did not arrive within 10 seconds.".into(),
             Self::Busy => "The dashboard is busy. Try again in a moment.".into(),
             Self::Full(full) => format!("{full}."),
             Self::Failed(AdminError::Database(error)) if is_forbidden(error) => {
-                "The role that this dashboard has in the database may not do that. Connect it as \
-                 a role that may, or hide what this one cannot do by permissions."
+                "The dashboard's database role lacks the privilege for this. Connect with a role \
+                 that has it, or use permissions to hide what this role cannot do."
                     .into()
             }
             Self::Failed(AdminError::Database(
                 error @ (DatabaseError::Unreachable(_) | DatabaseError::Failed(_)),
             )) => {
                 tracing::warn!(%error, "jobkit.dashboard: no answer from the database");
-                "Jobs are safe where they are. This page retries automatically; the server's log \
-                 has the details."
+                "Stored jobs are safe. This page retries automatically; the server's log has the \
+                 details."
                     .into()
             }
             Self::Failed(error) => format!("{error}."),

@@ -26,17 +26,17 @@ pub const REQUESTS: usize = 8;
 /// The largest body that is read: a payload of 1 MiB, in a form.
 const BODY_BYTES: usize = 4 << 20;
 
-/// How long a request waits for its turn.
+/// How long a request waits for a free slot.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a body may take to arrive. This does not occupy a turn.
+/// How long a body may take to arrive. A request does not occupy a slot meanwhile.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Bodies up to this size are always read; of larger ones, this many at a time, to bound memory.
 const SMALL_BODY: u64 = 64 << 10;
 const LARGE_BODIES: usize = 8;
 
-/// Unauthenticated requests that use the database: they have their own turns.
+/// Slots for unauthenticated requests that use the database.
 const PROBES: usize = 2;
 
 const HEADERS: [(HeaderName, &str); 7] = [
@@ -66,7 +66,7 @@ impl Guard {
         Self { shared, room, probes, bodies: Semaphore::new(LARGE_BODIES) }
     }
 
-    /// The turns that a request waits for; `None` if it does not use the database.
+    /// The semaphore that a request waits for; `None` if it does not use the database.
     fn turns(&self, endpoint: &Endpoint) -> Option<&Semaphore> {
         match endpoint.path {
             "/healthz" | "/assets/{file}" => None,
@@ -75,7 +75,7 @@ impl Guard {
         }
     }
 
-    /// Serves a request that a route of the table matches.
+    /// Serves a request that matches a route of the table.
     pub(crate) async fn pass(
         &self,
         endpoint: &Endpoint,
@@ -95,7 +95,7 @@ impl Guard {
         if !allowed {
             return render::failure(&context, &Failure::NotFound);
         }
-        // A sender may be slow, so the body is read before the request takes a turn.
+        // A sender may be slow, so the body is read before the request takes a slot.
         if endpoint.method == Method::POST
             && let Err(failure) = self.read_body(&mut context, &parts.headers, body).await
         {
@@ -137,7 +137,7 @@ impl Guard {
     }
 }
 
-/// Reads a whole body within this time.
+/// Reads the whole body within this time.
 async fn arrived(body: Body, patience: Duration) -> Result<Bytes, Failure> {
     let read = tokio::time::timeout(patience, to_bytes(body, BODY_BYTES)).await;
     read.map_err(|_| Failure::Slow)?.map_err(|_| Failure::TooLarge)
@@ -162,7 +162,7 @@ pub(crate) async fn nothing(State(guard): State<Arc<Guard>>, request: Request) -
 /// The answer to a request that another site made a browser send.
 pub(crate) fn cross_site(_: ProtectionError) -> Response {
     let text = "This request came from another site, so it was refused. If you sent it from the \
-                dashboard itself, a proxy changes its Host or Origin header.\n";
+                dashboard itself, a proxy has changed its Host or Origin header.\n";
     (StatusCode::FORBIDDEN, text).into_response()
 }
 

@@ -42,8 +42,8 @@ pub(crate) async fn text(context: &Context) -> Answer {
     Ok(([(CONTENT_TYPE, format.content_type())], page).into_response())
 }
 
-/// The numbers of the overview and the queues. No keys and no payloads: there would be no end of
-/// series.
+/// The numbers of the overview and the queues. Keys and payloads are left out: they would make an
+/// unlimited number of series.
 async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let admin = context.admin();
     let overview = context.shared.overview.get(admin.overview());
@@ -91,7 +91,7 @@ fn write_queues(page: &mut Exposition, queues: &[QueueSummary]) {
     of_queues("queue_full", "Whether enqueues are refused", &is_full);
 }
 
-/// A gauge with a series for each of these labels, if any.
+/// A gauge with a series for each of these labels; nothing if there are none.
 fn write_series<'a, const N: usize>(
     page: &mut Exposition,
     name: &str,
@@ -102,7 +102,7 @@ fn write_series<'a, const N: usize>(
     series.into_iter().for_each(|(labels, value)| page.sample(name, &labels, value));
 }
 
-/// The version of this dashboard. The value is 1, as is usual for such gauges.
+/// The version of this dashboard, as a label. The value is 1, as is usual for such gauges.
 fn write_build(page: &mut Exposition) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     write_series(page, "build_info", "The version of this dashboard", [(version, 1.0)]);
@@ -149,8 +149,8 @@ fn is_full(queue: &QueueSummary) -> f64 {
     queue.waiting.as_ref().is_some_and(|waiting| waiting.full_since.is_some()).into()
 }
 
-/// What is paused, and the limits that hold; no series where there is none. Those of groups and
-/// limiters hold for each key.
+/// What is paused, and the limits in force; no series where there is no limit. Limits of groups and
+/// limiters apply to each key.
 fn write_limits(page: &mut Exposition, limits: &[Limit]) {
     fn of(limit: &Limit) -> [(&str, &str); 2] {
         [("scope", limit.scope.word()), ("name", limit.scope.name())]
@@ -166,7 +166,7 @@ fn write_limits(page: &mut Exposition, limits: &[Limit]) {
     write_series(page, "limit", text, series);
 }
 
-/// The parts of a limit that hold, each with its number.
+/// The parts of a limit that are in force, each with its number.
 fn parts(limit: &Limit) -> impl Iterator<Item = (&'static str, f64)> + use<> {
     let running = limit.most_running().map(|most| ("running", most.into()));
     let rate = limit.most_often().map(|rate| ("rate", rate.every.as_secs_f64().recip()));
@@ -177,7 +177,7 @@ fn parts(limit: &Limit) -> impl Iterator<Item = (&'static str, f64)> + use<> {
 /// One of the histograms.
 type OfSum = fn(&Sum) -> &Times;
 
-/// The same over all outcomes.
+/// The same, summed over all outcomes.
 fn by_kind(sums: &Sums) -> BTreeMap<[&str; 2], Sum> {
     let mut by_kind: BTreeMap<[&str; 2], Sum> = BTreeMap::new();
     for ([queue, kind, _], sum) in sums {

@@ -1,4 +1,4 @@
-//! The fields of a request, and what they ask for.
+//! The fields of a request, and what they request.
 
 pub(crate) mod audit;
 pub(crate) mod bulk;

@@ -122,7 +122,7 @@ const TABLE: &[Endpoint] = endpoints! {
     GET "/api/v1/audit" Some(Audit) => api::read::audit;
 };
 
-/// A route of the dashboard, as documentation and tests see it.
+/// A route of the dashboard, for documentation and tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Route {
@@ -130,12 +130,12 @@ pub struct Route {
     pub method: &'static str,
     /// The path below the mount, with its parameters in braces.
     pub path: &'static str,
-    /// The permission a visitor needs to see that the route exists; `None` when
-    /// nobody is asked.
+    /// The permission a visitor needs to see that the route exists; `None` if it is open to
+    /// everyone.
     pub permission: Option<Permission>,
 }
 
-/// All routes. Nothing else is served.
+/// All routes that are served.
 pub fn routes() -> impl Iterator<Item = Route> {
     TABLE.iter().map(|endpoint| Route {
         method: if endpoint.method == Method::POST { "POST" } else { "GET" },

@@ -1,4 +1,4 @@
-//! What all requests of a dashboard share.
+//! The state shared by all requests of a dashboard.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,17 +18,17 @@ use crate::totals::Totals;
 pub(crate) type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
 pub(crate) type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
 
-/// The colour that tells an installation from others. Its name has this colour, and except for blue
-/// so has a line above every page.
+/// The colour that tells an installation apart from others. Its name has this colour and, except
+/// for blue, so has a line above every page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Accent {
     /// The colour of links, without a line.
     #[default]
     Blue,
-    /// For where nothing can go wrong.
+    /// For installations where nothing can go wrong.
     Green,
-    /// For where care is due.
+    /// For installations that need care.
     Amber,
     /// For production.
     Red,
@@ -37,7 +37,7 @@ pub enum Accent {
 }
 
 impl Accent {
-    /// All there are.
+    /// All colours.
     pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Amber, Self::Red, Self::Violet];
 
     /// The colour's name: `blue`, `green`, `amber`, `red` or `violet`.
@@ -53,7 +53,7 @@ impl Accent {
     }
 }
 
-/// What all requests share.
+/// The state shared by all requests.
 pub(crate) struct Shared {
     pub(crate) admin: Admin,
     pub(crate) instance: String,
@@ -62,9 +62,9 @@ pub(crate) struct Shared {
     pub(crate) read_only: bool,
     pub(crate) hook: Hook,
     pub(crate) signals: Signals,
-    /// Turns of exports. Each lasts as long as the download.
+    /// Slots for exports. Each is held as long as the download lasts.
     pub(crate) exports: Arc<Semaphore>,
-    /// Turns of requests that wait for running jobs to end.
+    /// Slots for requests that wait for running jobs to end.
     pub(crate) waits: Semaphore,
     /// The overview, which its page and the metrics share.
     pub(crate) overview: Cached<Overview>,

@@ -1,4 +1,4 @@
-//! Counters, computed from measures that expire.
+//! Counters that only grow, computed from measures that expire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 /// How many buckets of a [`Histogram`] are merged into one here.
 const WIDTH: usize = 2;
 
-/// How many pairs of a queue and a kind have their own series: producers choose the names, and each
+/// How many pairs of a queue and a kind get their own series: producers choose the names, and each
 /// pair takes 5 kB. All others share one series without names.
 const PAIRS: usize = 500;
 
@@ -23,12 +23,12 @@ pub(crate) struct Totals(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The first quarter that the next scrape reads; `None` for those that the database considers
-    /// open.
+    /// The first quarter that the next scrape reads; `None` to read the quarters that the database
+    /// considers open.
     from: Option<DateTime<Utc>>,
-    /// The sums of all quarters before that, minus what was there at the first scrape.
+    /// The sums of all earlier quarters, minus what was there at the first scrape.
     over: Sums,
-    /// The pairs that were seen first. They keep their series for good.
+    /// The pairs that were seen first. They keep their series forever.
     pairs: BTreeSet<[String; 2]>,
     begun: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Sum {
 pub(crate) struct Times(Vec<i64>);
 
 impl Totals {
-    /// The current numbers; `read` reads the measures from a quarter on.
+    /// The current numbers; `read` returns the measures from a given quarter onwards.
     pub(crate) async fn look<F>(
         &self,
         read: impl FnOnce(Option<DateTime<Utc>>) -> F,

@@ -44,7 +44,7 @@ async fn site() -> (Lab, Router) {
 async fn a_queue_is_paused_and_resumed() {
     let (lab, app) = site().await;
     let text = act(&app, "/limits/pause", "scope=queue&name=mail&reason=the+relay+is+down").await;
-    assert_eq!(text, "Queue mail is paused: no job starts.");
+    assert_eq!(text, "Queue mail is paused: no new job starts.");
     let page = get(&app, "/queues").await.body;
     assert!(page.contains("by alice: the relay is down"), "{page}");
     assert_eq!(
@@ -81,7 +81,7 @@ async fn limits_are_set_and_given_back() {
     let text = act(&app, "/limits/set", &format!("{group}&running=7")).await;
     assert!(text.starts_with("Group send_receipt_03 is set: at most 7 of each key run"), "{text}");
     let page = get(&app, "/limits").await.body;
-    assert!(page.contains("7 of each key at a time") && page.contains("an operator"), "{page}");
+    assert!(page.contains("7 per key at a time") && page.contains("an operator"), "{page}");
     let text = act(&app, "/limits/set", &format!("{group}&running=reset")).await;
     assert!(!text.contains("at most 7"), "{text}");
     let key = "scope=key&name=send_receipt_04&key=send_receipt_04&running=0";
@@ -157,7 +157,7 @@ async fn blocked_jobs_of_one_key_are_discarded_by_an_operation() {
     let page = get(&app, reply.header("location")).await;
     assert!(page.body.contains("pending"));
     let cancel = format!("{}/cancel", reply.header("location"));
-    assert!(act(&app, &cancel, "").await.ends_with("what it has done stays done."));
+    assert!(act(&app, &cancel, "").await.ends_with("what it has already done is not undone."));
 }
 
 #[tokio::test]
@@ -295,7 +295,7 @@ async fn a_script_leaves_a_page_for_another() {
     assert_eq!((reply.status, reply.header("location")), (StatusCode::NO_CONTENT, ""));
     let cookie = reply.header("set-cookie").split(';').next().unwrap();
     let page = ask(&app, "GET", reply.header("hx-redirect"), &[("cookie", cookie)], "").await;
-    assert_eq!(said(&page), "Queue mail is paused: no job starts.");
+    assert_eq!(said(&page), "Queue mail is paused: no new job starts.");
     assert!(page.body.contains("hx-get=\"/queues\""), "it asks for itself");
 }
 

@@ -176,7 +176,7 @@ async fn an_id_leads_from_any_tab_to_its_job_or_dead_letter() {
     }
     let none = get(&app, "/jobs?state=ready&q=404404").await;
     assert_eq!(none.status, StatusCode::OK);
-    assert!(none.body.contains("No such ready jobs"), "{}", none.body);
+    assert!(none.body.contains("No matching ready jobs"), "{}", none.body);
     for job in [blocked, finished, dead] {
         let found = get(&app, &format!("/api/v1/jobs?q={job}")).await.body;
         let found: Value = serde_json::from_str(&found).unwrap();

@@ -65,7 +65,7 @@ async fn ids_stay_texts_and_results_name_them() {
     let id = begun["id"].as_str().unwrap();
     lab.run(&format!("select jobkit.operate({id}, 100)")).await;
     let results = read(&app, &format!("{PATH}/{id}/results")).await;
-    let told = json!({"items": [{"id": largest, "outcome": "there is none"}], "skipped": 1});
+    let told = json!({"items": [{"id": largest, "outcome": "does not exist"}], "skipped": 1});
     assert_eq!(results, told);
 }
 

@@ -71,10 +71,10 @@ test("a menu that is open stays open, with what was typed into it", async () => 
   const visit = await openLive("/queues");
   const { page } = visit;
   await page.getByText("Pause another…").click();
-  await page.getByLabel("Queue, which need not").fill("imports");
+  await page.getByLabel("Queue (need not exist yet)").fill("imports");
   await site.order("archive");
   await page.waitForTimeout(5_500);
-  assert.equal(await page.getByLabel("Queue, which need not").inputValue(), "imports");
+  assert.equal(await page.getByLabel("Queue (need not exist yet)").inputValue(), "imports");
   await closeLive(visit);
 });
 

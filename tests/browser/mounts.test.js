@@ -38,7 +38,7 @@ for (const mount of MOUNTS) {
     await row.getByRole("button", { name: "Resume" }).click();
     await page.locator(".flash", { hasText: "exports is resumed" }).waitFor();
     await page.getByText("Pause another…").click();
-    await page.getByLabel("Queue, which need not").fill("exports");
+    await page.getByLabel("Queue (need not exist yet)").fill("exports");
     await page.locator(".panel button.primary:visible").click();
     await page.locator(".flash", { hasText: "exports is paused" }).waitFor();
     await askUntil(url, "queues", ({ items }) =>

@@ -46,7 +46,7 @@ async fn a_duplicate_becomes_what_is_said() {
     }
     let shown = run(&lab, &["enqueue", "sync", "--unique-key", "7", "--unique-group", "accounts"]);
     let shown = shown.await.good();
-    assert_eq!(shown, format!("Job {job} has this key; nothing is enqueued.\n"));
+    assert_eq!(shown, format!("Job {job} already has this key; nothing was enqueued.\n"));
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ async fn every_command_that_looks_answers_people_and_programs() {
     assert_eq!(queues["items"].as_array().unwrap().len(), 4);
     let semaphores = both(&lab, &["semaphores", "list", "--blocked"], &["GROUP", "charge"]).await;
     assert_eq!(semaphores["items"][0]["group"], "charge");
-    let limits = both(&lab, &["limits", "list"], &["SAID BY", "group report"]).await;
+    let limits = both(&lab, &["limits", "list"], &["SET BY", "group report"]).await;
     let group = limits["items"].as_array().unwrap().iter().find(|it| it["scope"] == "group");
     assert_eq!(group.unwrap()["running"], serde_json::json!({"value": 1, "by": "code"}));
     let workers = both(&lab, &["workers"], &["1f", "alive"]).await;

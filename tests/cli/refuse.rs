@@ -70,7 +70,7 @@ async fn a_wrong_command_line_ends_with_status_2() {
         (&["jobs", "list", "--limit", "501"], "501"),
         (&["jobs", "show", "x"], "invalid value"),
         (&["workers", "stop", "host"], "hexadecimal"),
-        (&["dead", "list", "--after", "yesterday"], "not a place in a list"),
+        (&["dead", "list", "--after", "yesterday"], "not a position in a list"),
         (&["dead", "list", "--failed-before", "yesterday"], "invalid value"),
         (&["dead", "purge", "--yes"], "--older-than"),
         (&["dead", "purge", "--older-than", "long"], "write 90s"),
@@ -139,7 +139,7 @@ async fn a_viewer_of_the_database_sees_no_payload_and_changes_nothing() {
         &["enqueue", "mail", "--key", "k"],
     ] {
         let refused = at(&url, args).await.bad(1);
-        for words in ["the role that connects to the database may not", "permission denied"] {
+        for words in ["the database role lacks the privilege for this", "permission denied"] {
             assert!(refused.contains(words), "{args:?}: {refused}");
         }
     }

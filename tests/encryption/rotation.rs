@@ -103,7 +103,7 @@ async fn the_command_line_counts_and_reseals() {
     let (code, _, err) = run(&["status"], "secret").await;
     assert!(code == 2 && err.contains("entry 1") && !err.contains("secret"), "{err}");
     let (code, out, _) = run(&["reseal"], new).await;
-    assert!(code == 1 && out.contains("Left as they were: 3"), "{out}");
+    assert!(code == 1 && out.contains("Not resealed: 3"), "{out}");
     let both = format!("{old},{new}");
     let (code, _, err) = run(&["reseal", "--to", "nobody's"], &both).await;
     assert!(code == 2 && err.contains("no key has the id"), "{err}");

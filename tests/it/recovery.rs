@@ -80,7 +80,7 @@ async fn jobs_without_attempts_are_buried_but_the_one_that_cannot_be() {
     lab.until("count(*) = 150 from jobkit.dead_letters").await;
     worker.stop().await;
     let exhausted = "jobkit.dead_letters where (reason, cycles, attempt) = ('exhausted', 1, 3)
-        and error = 'it was found without an attempt left' and errors = '[]'";
+        and error = 'it was found with no attempts left' and errors = '[]'";
     assert_eq!(lab.count(exhausted).await, 150);
     for table in ["jobs", "ready", "scheduled"] {
         assert_eq!(lab.count(&format!("jobkit.{table}")).await, 0, "{table}");

@@ -25,13 +25,13 @@ const CASES: &[(&str, &str, &str)] = &[
     ("update jobkit.jobs set attempt = 3 where id = 5", "attempts beyond the limit", "5"),
     (
         "update jobkit.jobs set generation = 1 where id = 5",
-        "half a concurrency key, or half a replay",
+        "incomplete concurrency key or replay",
         "5",
     ),
     (
         "update jobkit.jobs set unique_scope = 'act', unique_key = 'k', unique_while = 'queued'
         where id = 5",
-        "without its unique key, or with half of one",
+        "unique key missing or incomplete",
         "5",
     ),
     ("update jobkit.jobs set run_at = now() where id = 6", "scheduled at another time", "6"),
@@ -40,7 +40,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "a name, key, priority or limit out of range",
         "5",
     ),
-    ("update jobkit.scheduled set retrying = true", "retrying, or not, against its attempts", "6"),
+    (
+        "update jobkit.scheduled set retrying = true",
+        "retrying flag does not match the attempts",
+        "6",
+    ),
     (
         "update jobkit.jobs set queue = 'other' where id = 5",
         "ready in another queue, priority, kind or key",
@@ -53,21 +57,21 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     (
         "delete from jobkit.permits where job_id = 3; update jobkit.semaphores set taken = 1",
-        "ready as the holder of a permit it does not hold",
+        "ready with a permit it does not hold",
         "3",
     ),
     ("update jobkit.claims set keyed = false", "running without a permit", "2"),
     (
         "insert into jobkit.permits values (6, 'g', 'k');
         update jobkit.semaphores set taken = 3, override_limit = 3",
-        "permit of a job that neither runs nor is ready to",
+        "permit of a job that is neither running nor ready with it",
         "6",
     ),
     ("update jobkit.semaphores set taken = 3", "taken is not the number of permits", "g k"),
-    ("insert into jobkit.semaphores values ('g', 'other')", "a semaphore for nothing", "g other"),
+    ("insert into jobkit.semaphores values ('g', 'other')", "unused semaphore", "g other"),
     ("delete from jobkit.semaphores", "permits without a semaphore", "g k"),
     ("delete from jobkit.semaphores", "blocked executions without a semaphore", "g k"),
-    ("update jobkit.semaphores set from_id = 5", "blocked where no search begins", "g k"),
+    ("update jobkit.semaphores set from_id = 5", "blocked before the start of the search", "g k"),
     (
         "update jobkit.semaphores set override_limit = 3",
         "a free permit and a blocked job to run",

@@ -1,12 +1,12 @@
-//! The host name of a request. Another site could make its own name resolve to this machine; its
-//! pages would then count as ours in a browser, with the rights of the visitor.
+//! The host name of a request. Another site could make its own name resolve to this machine (DNS
+//! rebinding); a browser would then treat its pages as ours, with the rights of the visitor.
 
 use std::net::IpAddr;
 
 use axum::http::header::HOST;
 use axum::http::request::Parts;
 
-/// Whether a request names a host, in its target or its header, and every host it names is
+/// Whether a request names a host, in its target or its header, and all hosts it names are
 /// loopback.
 pub(crate) fn is_called_by_own_name(request: &Parts) -> bool {
     let headers = request.headers.get_all(HOST).iter();

@@ -14,7 +14,7 @@ use crate::failure::{Answer, Failure};
 use crate::format::show::iso;
 use crate::request::time::time;
 
-/// Says whether a job ended or was asked to.
+/// Reports whether a job has ended or was asked to stop.
 fn ended(cancelled: Cancelled) -> Answer {
     match cancelled {
         Cancelled::Now => Ok(answer(json!({"ended": true}))),
@@ -51,7 +51,7 @@ pub(crate) async fn reschedule(context: &Context) -> Answer {
         Rescheduled::Moved => Ok(done()),
         Rescheduled::NotFound => Err(Failure::NotFound),
         Rescheduled::Running => Err(Failure::Conflict("The job is running.".into())),
-        _ => Err(Failure::Conflict("It is being cancelled.".into())),
+        _ => Err(Failure::Conflict("The job is being cancelled.".into())),
     }
 }
 
@@ -81,7 +81,10 @@ pub(crate) async fn discard_dead_letter(context: &Context) -> Answer {
     match context.admin().dead_letter(DeadLetterId(context.request.id()?)).discard().await? {
         DeadLetterDiscarded::Now => Ok(done()),
         DeadLetterDiscarded::NotFound => Err(Failure::NotFound),
-        _ => Err(Failure::Conflict("A job is replaying it: cancel that job first.".into())),
+        _ => {
+            let text = "A job is replaying this dead letter: cancel that job first.";
+            Err(Failure::Conflict(text.into()))
+        }
     }
 }
 

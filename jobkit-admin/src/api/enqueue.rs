@@ -27,7 +27,7 @@ struct Wanted {
     at: Option<String>,
     priority: Option<i32>,
     max_attempts: Option<i32>,
-    /// In seconds, as the next one.
+    /// In seconds, like the next field.
     expires: Option<u64>,
     retry_for: Option<u64>,
     concurrency_key: Option<String>,

@@ -13,7 +13,7 @@ pub(super) fn answer(value: impl ToString) -> Response {
     ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
 }
 
-/// Done, with nothing to report.
+/// Success, with nothing to report.
 pub(super) fn done() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }

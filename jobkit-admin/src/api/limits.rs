@@ -42,8 +42,8 @@ impl Target {
     }
 }
 
-/// Null resets a part to what the code says, `"none"` says there is no such limit, and a part that
-/// is missing stays as it is.
+/// Null resets a part to what the code sets, `"none"` removes the limit, and a missing part is left
+/// unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Set {
@@ -68,7 +68,7 @@ enum Number {
     Word(String),
 }
 
-/// What is given, which may be null.
+/// A value that is present, which may be null.
 fn given<'de, T, D>(from: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,
@@ -139,14 +139,14 @@ pub(crate) async fn pause(context: &Context) -> Answer {
 /// The longest time that a request may wait.
 const LONGEST_WAIT: u64 = 30;
 
-/// How long a request waits for running jobs to end, and the turn it holds meanwhile. Turns are
-/// few, so that waiting requests do not block others.
+/// How long a request waits for running jobs to end, and the slot it holds meanwhile. There are few
+/// slots, so that waiting requests do not block others.
 struct Wait<'a>(Duration, SemaphorePermit<'a>);
 
 fn wait(context: &Context, seconds: Option<u64>) -> Result<Option<Wait<'_>>, Failure> {
     let Some(seconds) = seconds else { return Ok(None) };
     if seconds > LONGEST_WAIT {
-        let text = format!("`wait_seconds` is {LONGEST_WAIT} at most: pause again to wait longer.");
+        let text = format!("`wait_seconds` is at most {LONGEST_WAIT}: pause again to wait longer.");
         return Err(Failure::Invalid(text));
     }
     let turn = context.shared.waits.try_acquire().map_err(|_| Failure::Busy)?;

@@ -32,7 +32,7 @@ async fn one(context: &Context) -> Result<Operation, Failure> {
     context.admin().operation(context.request.id()?).get().await?.ok_or(Failure::NotFound)
 }
 
-/// What an operation would act on, and the confirmation it needs if the number is not known.
+/// What an operation would act on, and the confirmation it needs if the count is unknown.
 pub(crate) async fn preview(context: &Context) -> Answer {
     let bulk: BulkRequest = body(context)?;
     let preview = context.admin().preview(&bulk.action(&context.access)?).await?;
@@ -74,5 +74,5 @@ pub(crate) async fn cancel(context: &Context) -> Answer {
         return Ok(done());
     }
     one(context).await?;
-    Err(Failure::Conflict("It has already ended.".into()))
+    Err(Failure::Conflict("The operation has already ended.".into()))
 }

@@ -25,7 +25,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// A result as JSON and as text, in which characters that a terminal obeys are escaped.
+    /// A result as JSON and as text; control and invisible characters in the text are escaped.
     pub(super) fn new(json: impl ToString, text: impl Into<String>) -> Self {
         Self { json: json.to_string(), text: lines(&text.into()), code: 0 }
     }
@@ -40,7 +40,7 @@ impl Answer {
         Self { json: String::new(), text: String::new(), code: 0 }
     }
 
-    /// The same, with exit status 1 if something is wrong.
+    /// The same answer, with exit status 1 if something is wrong.
     pub(super) fn wrong(self, wrong: bool) -> Self {
         Self { code: u8::from(wrong), ..self }
     }
@@ -67,7 +67,7 @@ impl Answer {
 pub(super) struct Failure {
     text: String,
     code: u8,
-    /// It waited too long for a lock.
+    /// Whether it waited too long for a lock.
     locked_out: bool,
 }
 
@@ -82,12 +82,12 @@ impl Failure {
         Self { text: text.into(), code: 1, locked_out: false }
     }
 
-    /// There is no such thing.
+    /// Something was not found.
     pub(super) fn none(what: &str) -> Self {
         Self::refused(format!("there is no {what}: it never existed or is no longer kept"))
     }
 
-    /// Adds the reason if commits wait for a standby: they keep their locks meanwhile.
+    /// Adds the cause if commits are waiting for a standby: they hold their locks meanwhile.
     pub(super) async fn explained(mut self, admin: &Admin) -> Self {
         if self.locked_out
             && let Ok(Some(awaited)) = admin.standby_awaited().await
@@ -123,8 +123,8 @@ impl From<DatabaseError> for Failure {
                 Self::refused(format!("{error} (or `jobkit migrate`)"))
             }
             error if is_forbidden(&error) => Self::refused(format!(
-                "the role that connects to the database may not do that ({error}); connect as one \
-                 that may"
+                "the database role lacks the privilege for this ({error}); connect as a role that \
+                 has it"
             )),
             error => {
                 let locked_out = is_state(&error, "55P03");
@@ -194,7 +194,7 @@ pub(super) fn plain(text: &str) -> String {
     written_out(text, |c| c == '\n' || c == '\t')
 }
 
-/// The same, but line breaks stay.
+/// The same, but line breaks are kept.
 pub(super) fn lines(text: &str) -> String {
     written_out(text, |c| c == '\t')
 }

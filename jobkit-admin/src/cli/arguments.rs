@@ -14,7 +14,7 @@ pub(super) struct Rows {
     pub(super) limit: u32,
 }
 
-/// When something is late.
+/// The threshold for being late.
 #[derive(Debug, clap::Args)]
 pub(super) struct Late {
     /// How long a job may be ready or wait for a permit, or an operation may make no progress,
@@ -29,18 +29,18 @@ impl Late {
     }
 }
 
-/// Consent to what cannot be undone.
+/// Confirmation of an action that cannot be undone.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Consent {
-    /// Does it; without --yes, only says what would be done
+    /// Carries it out; without --yes, only shows what would be done
     #[arg(long)]
     pub(super) yes: bool,
-    /// Why, for the audit
+    /// The reason, for the audit log
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub(super) reason: String,
 }
 
-/// A span as people write it: `90s`, `7days`, `1h 30min`.
+/// A duration as people write it: `90s`, `7days`, `1h 30min`.
 pub(super) fn span(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("{error}; write 90s, 12h or 7days"))
 }

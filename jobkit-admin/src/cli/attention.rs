@@ -23,10 +23,10 @@ pub(super) struct Attention {
 /// One thing that needs attention.
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// Its name, as `attention` shows it
+    /// The name of the item, as `attention` shows it
     #[arg(value_parser = PossibleValuesParser::new(Item::NAMES))]
     what: String,
-    /// Its subject: a queue, a key as group/key, or a worker; not needed where there is only one
+    /// The subject: a queue, a key as group/key, or a worker; optional if there is only one
     #[arg(default_value = "", hide_default_value = true)]
     subject: String,
 }
@@ -35,18 +35,18 @@ struct Which {
 enum Act {
     /// Lists what needs attention, and what is acknowledged (the default)
     List,
-    /// Acknowledges something until it happens again, for 30 days at most
+    /// Acknowledges an item until it happens again, for 30 days at most
     Acknowledge {
         #[command(flatten)]
         which: Which,
-        /// Why, for the audit
+        /// The reason, for the audit log
         #[arg(long, default_value = "", value_name = "TEXT")]
         reason: String,
         /// When it was seen: 2026-01-31T12:00:00Z [default: now]
         #[arg(long, value_name = "TIME")]
         seen: Option<DateTime<Utc>>,
     },
-    /// Takes an acknowledgement back
+    /// Withdraws an acknowledgement
     Unacknowledge {
         #[command(flatten)]
         which: Which,

@@ -1,4 +1,4 @@
-//! A benchmark: it enqueues, drains and times jobs of its own kind.
+//! A benchmark that enqueues, drains and times jobs of its own kind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,13 +17,13 @@ use super::signal::asked_to_stop;
 
 mod trial;
 
-/// How often a job is timed.
+/// The pause between timed jobs.
 const EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "It uses the queue and the kind jobkit_bench and refuses to start if that \
-    queue has jobs. Before it ends it runs all jobs it has enqueued, also after Ctrl-C. The \
-    kind stays in the list of kinds. Other users of the database are slowed down meanwhile.")]
+#[command(after_help = "The benchmark uses the queue and the kind jobkit_bench and refuses to \
+    start if that queue has jobs. It runs every job it has enqueued before it exits, even after \
+    Ctrl-C. The kind stays in the list of kinds. Other users of the database are slowed down.")]
 pub(super) struct Bench {
     /// How many jobs to drain
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000)]
@@ -54,7 +54,7 @@ struct Run<'a> {
     bench: Bench,
     admin: &'a Admin,
     stopwatch: Stopwatch,
-    /// Set when it is asked to stop.
+    /// Set when the benchmark is asked to stop.
     stop: Arc<AtomicBool>,
 }
 
@@ -78,7 +78,7 @@ impl Bench {
     }
 }
 
-/// Refuses a queue with other jobs: it would run them, and the figures would mean nothing.
+/// Refuses a queue that has other jobs: the benchmark would run them and its figures be useless.
 async fn refuse_others(admin: &Admin) -> Result<(), Failure> {
     let queues = admin.queues().await?;
     let Some(queue) = queues.iter().find(|queue| queue.queue == NAME) else { return Ok(()) };
@@ -162,7 +162,7 @@ impl Run<'_> {
         Ok(Answer::new(json, fields(shown)))
     }
 
-    /// What the figures depend on.
+    /// The settings that the figures depend on.
     async fn settings(&self) -> Result<Vec<(String, String)>, Failure> {
         let mut settings = self.admin.server_settings().await?;
         let Bench { producers, workers, concurrency, .. } = self.bench;
@@ -171,7 +171,7 @@ impl Run<'_> {
         Ok(settings)
     }
 
-    /// Jobs a second by all producers together, and how long each call took.
+    /// Jobs per second by all producers together, and how long each call took.
     async fn enqueue(&self) -> Result<(f64, Quantiles), Failure> {
         let began = Instant::now();
         let producer = async || {
@@ -188,7 +188,7 @@ impl Run<'_> {
         Ok((times.len() as f64 / began.elapsed().as_secs_f64(), Quantiles::of(times)))
     }
 
-    /// Jobs a second in statements of 1,000, and how many jobs that were.
+    /// Jobs per second in statements of 1,000, and the number of jobs enqueued.
     async fn fill(&self) -> Result<(f64, u32), Failure> {
         let began = Instant::now();
         let mut left = self.bench.jobs;
@@ -217,7 +217,7 @@ impl Run<'_> {
         Ok((workers, times.into_iter().min().unwrap_or_else(Instant::now)))
     }
 
-    /// How many jobs a second were done since the first worker began.
+    /// Jobs finished per second since the first worker started.
     async fn drain(
         &self,
         workers: &[WorkerHandle],

@@ -41,7 +41,7 @@ pub(super) enum Dead {
         /// The note; an empty one removes it
         note: String,
     },
-    /// Mutes a cause: it needs no attention for a while
+    /// Mutes a cause: it is not listed as needing attention for a while
     Mute {
         /// The fingerprint, as `dead groups` shows it
         fingerprint: String,
@@ -88,7 +88,7 @@ pub(super) enum Dead {
         #[command(flatten)]
         consent: Consent,
     },
-    /// Permanently removes matching dead letters whose last failure is long ago
+    /// Permanently removes matching dead letters whose last failure is old enough
     Purge {
         #[command(flatten)]
         filter: Filter,
@@ -164,7 +164,7 @@ async fn unmute(desk: &Desk, fingerprint: &str) -> Answered {
     Ok(Answer::done(json, &format!("The cause {fingerprint} is no longer muted.")))
 }
 
-/// Acts on all of them in one operation; without consent, only says how many match.
+/// Acts on everything that matches in one operation; without consent, only reports how many match.
 async fn act(
     desk: &Desk,
     action: &BulkAction,
@@ -178,7 +178,7 @@ async fn act(
     }
 }
 
-/// Says how many it would act on, and does nothing.
+/// Reports how many would be affected, and does nothing.
 async fn would(desk: &Desk, action: &BulkAction, what: &str) -> Answered {
     let preview = desk.admin.preview(action).await?;
     tell("jobkit: nothing was done; use --yes to do it");

@@ -1,4 +1,4 @@
-//! What every command is given, and what it gives back.
+//! The input and the result of every command.
 
 use jobkit::Admin;
 

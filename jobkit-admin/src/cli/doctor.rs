@@ -1,4 +1,4 @@
-//! Problems of the database.
+//! The doctor: problems found in the database.
 
 use jobkit::admin::Severity;
 use jobkit::admin::doctor::{Check, Finding, TableSize};
@@ -28,7 +28,7 @@ const CHECKS: [&str; 13] = [
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Doctor {
-    /// Scans whole tables for rows that must not exist, for a minute at most
+    /// Also scans whole tables for rows that must not exist, for a minute at most
     #[arg(long)]
     thorough: bool,
     /// Shows what this check finds, but does not count it as a problem

@@ -14,7 +14,7 @@ use super::desk::{Answered, Desk};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Enqueue {
-    /// Its kind, which a worker must have announced
+    /// The kind, which a worker must have announced
     kind: String,
     /// The payload, as JSON
     #[arg(value_name = "JSON", default_value = "{}", value_parser = arguments::json)]
@@ -34,13 +34,13 @@ pub(super) struct Enqueue {
     /// Expires the job if it has not started this long after it was due, 1s to 366days
     #[arg(long, value_name = "TIME", value_parser = arguments::span)]
     expires: Option<Duration>,
-    /// How long to retry it after its first failure, 1s to 366days
+    /// How long to keep retrying after the first failure, 1s to 366days
     #[arg(long, value_name = "TIME", value_parser = arguments::span)]
     retry_for: Option<Duration>,
-    /// Its concurrency key
+    /// The concurrency key
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
-    /// Its dead-letter key
+    /// The dead-letter key
     #[arg(long, value_name = "KEY")]
     dead_letter_key: Option<String>,
     /// A tag; may be repeated
@@ -52,22 +52,23 @@ pub(super) struct Enqueue {
     /// The version of the payload [default: 1]
     #[arg(long, value_name = "NUMBER")]
     payload_version: Option<u16>,
-    /// Its unique key: it is enqueued unless a job holds the key, whatever the kind declares
+    /// A unique key, in place of the kind's own: enqueues nothing if another job holds the key
     #[arg(long, value_name = "KEY")]
     unique_key: Option<String>,
     /// The group of the unique key [default: the kind]
     #[arg(long, value_name = "GROUP", requires = "unique_key")]
     unique_group: Option<String>,
-    /// How long it holds the key: queued, running or unfinished [default: unfinished]
+    /// While in which state the job holds the key: queued, running or unfinished
+    /// [default: unfinished]
     #[arg(long, value_name = "STATE", requires = "unique_key")]
     unique_while: Option<While>,
-    /// How long it holds the key at least
+    /// The minimum time that the job holds the key
     #[arg(long, value_name = "TIME", requires = "unique_key", value_parser = arguments::span)]
     unique_for: Option<Duration>,
     /// What a duplicate does: skip, replace, debounce or run_again [default: skip]
     #[arg(long, value_name = "WHAT", requires = "unique_key")]
     on_duplicate: Option<OnDuplicate>,
-    /// Its coalesce key: of the waiting jobs with this key, the newest runs for all
+    /// The coalesce key: of all waiting jobs with this key, only the newest runs
     #[arg(long, value_name = "KEY", conflicts_with = "unique_key")]
     coalesce_key: Option<String>,
     /// The group of the coalesce key [default: the kind]
@@ -85,7 +86,9 @@ impl Enqueue {
             json,
             &match enqueued {
                 Enqueued::New(_) => format!("Job {id} is enqueued."),
-                Enqueued::Existing(_) => format!("Job {id} has this key; nothing is enqueued."),
+                Enqueued::Existing(_) => {
+                    format!("Job {id} already has this key; nothing was enqueued.")
+                }
                 Enqueued::Replaced(_) => format!("Job {id} has this key and was changed."),
             },
         ))

@@ -1,17 +1,17 @@
-//! Slows down password guessing: after wrong passwords a peer must wait, longer each time.
+//! Slows down password guessing: after wrong passwords a peer must wait, longer each time it fails.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Wrong passwords before a peer has to wait: people mistype.
+/// How many wrong passwords are free before a peer has to wait: people mistype.
 const FREE: u32 = 5;
-/// The first wait of a peer; each wrong password doubles it, up to the longest.
+/// The first and the longest wait of a peer; each further wrong password doubles the wait.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(5);
-/// After this many wrong passwords of all peers in a minute everyone waits, and how long: an
-/// attacker may have many addresses.
+/// After this many wrong passwords in a minute, from all peers together, everyone waits this long:
+/// an attacker may have many addresses.
 const FREE_IN_TOTAL: u32 = 100;
 const IN_TOTAL: Duration = Duration::from_millis(50);
 /// Older wrong passwords are forgotten.
@@ -19,7 +19,7 @@ const MEMORY: Duration = Duration::from_secs(60);
 /// Peers that are remembered. A new one replaces the one whose last wrong password is oldest.
 const PEERS: usize = 1000;
 
-/// Wrong passwords, one after another.
+/// Consecutive wrong passwords.
 #[derive(Debug, Clone, Copy)]
 struct Wrong {
     number: u32,
@@ -94,7 +94,7 @@ impl Wrong {
     }
 }
 
-/// An attacker with one IPv6 address has all 2^64 of its network.
+/// An attacker with one IPv6 address controls all 2^64 of its network.
 fn neighbourhood(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -19,12 +19,12 @@ use crate::format::{payload, reports, show};
 pub(super) enum Jobs {
     /// Lists jobs
     List {
-        /// Which jobs: kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
+        /// A search by kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
         ///
         /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
         /// are live (the default), ready, scheduled, retrying, running, blocked, finished (ended in
-        /// any way; ended:finish for success), discarded and cancelled. Jobs end by finish,
-        /// discard, cancel, expire, supersede or coalesce.
+        /// any way), discarded and cancelled. ended: is one of finish (success), discard, cancel,
+        /// expire, supersede and coalesce.
         query: Vec<String>,
         #[command(flatten)]
         rows: Rows,
@@ -37,17 +37,17 @@ pub(super) enum Jobs {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Explains why a job does not run
+    /// Explains why a job is not running
     Explain {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Runs a scheduled job now, or replays a dead one
+    /// Makes a scheduled job due now, or replays the dead letter of a failed one
     Retry {
         #[arg(allow_negative_numbers = true)]
         id: i64,
     },
-    /// Cancels a job; a running one is asked to stop
+    /// Cancels a job; if it is running, asks it to stop
     Cancel {
         #[arg(allow_negative_numbers = true)]
         id: i64,

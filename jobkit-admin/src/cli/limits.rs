@@ -20,7 +20,7 @@ pub(super) enum Limits {
         #[arg(long)]
         paused: bool,
     },
-    /// Shows what holds for one of these, and who says so
+    /// Shows the limits and the pause in force for one target, and who set them
     Show {
         #[command(flatten)]
         target: Target,
@@ -32,14 +32,14 @@ pub(super) enum Limits {
         #[command(flatten)]
         to: Wanted,
     },
-    /// Pauses a queue, a kind, everything or a key: no job starts; running jobs continue
+    /// Pauses a queue, a kind, a key or everything: no new job starts; running jobs continue
     Pause {
         #[command(flatten)]
         target: Target,
-        /// The reason, for the audit
+        /// The reason, for the audit log
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
-        /// For how long a key is paused: 90s, 10m
+        /// How long to pause a key: 90s, 10m
         #[arg(long = "for", value_name = "TIME", value_parser = span, requires = "key")]
         time: Option<Duration>,
         /// Waits up to this long for running jobs to end; exits with status 1 if some still run
@@ -51,11 +51,11 @@ pub(super) enum Limits {
         #[command(flatten)]
         target: Target,
     },
-    /// Waits until no job of a queue or a kind runs; exits with status 1 if some still run
+    /// Waits until no job of a queue or a kind is running; exits with status 1 if some still run
     Wait {
         #[command(flatten)]
         target: Target,
-        /// How long at most
+        /// The longest time to wait
         #[arg(long, value_name = "TIME", default_value = "5min", value_parser = span)]
         within: Duration,
     },
@@ -76,7 +76,7 @@ struct Of {
     /// A queue
     #[arg(long)]
     queue: Option<String>,
-    /// A kind, in all versions
+    /// A kind, all versions of it
     #[arg(long)]
     kind: Option<String>,
     /// A group of concurrency keys
@@ -106,22 +106,22 @@ impl Target {
 
 #[derive(Debug, Args)]
 pub(super) struct Wanted {
-    /// How many jobs run at a time, 0 to 1000000; 0 stops them. Of a group: for each key
+    /// How many jobs may run at a time, 0 to 1000000; 0 stops them. For a group: per key
     #[arg(long, value_name = "NUMBER")]
     running: Option<u32>,
-    /// How often jobs start: 5/s, 100/min, 1000/h. Of a group or limiter: for each key
+    /// How often jobs may start: 5/s, 100/min, 1000/h. For a group or a limiter: per key
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
-    /// How many may start at once after a rest [default: a second's worth]
+    /// How many jobs may start at once after an idle time [default: one second's worth]
     #[arg(long, value_name = "NUMBER", requires = "rate")]
     burst: Option<u32>,
     /// How many jobs may wait in a queue, 1 to 1000000; beyond that, enqueues are refused
     #[arg(long, value_name = "NUMBER")]
     waiting: Option<u32>,
-    /// There is no such limit, whatever the code says
+    /// Removes these limits, even if the code sets them
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     none: Vec<Part>,
-    /// The limit is again what the code says
+    /// Resets these limits to what the code sets
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     reset: Vec<Part>,
 }
@@ -143,7 +143,7 @@ impl Wanted {
         })
     }
 
-    /// To what one part is set, which is said once.
+    /// The new value of one part; it may be given only once.
     fn part<T>(&self, part: Part, value: Option<T>) -> Result<Option<To<T>>, Failure> {
         let none = self.none.contains(&part).then_some(To::NoLimit);
         let reset = self.reset.contains(&part).then_some(To::Reset);
@@ -151,7 +151,7 @@ impl Wanted {
         let first = said.next();
         if said.next().is_some() {
             let what = format!("{part:?}").to_lowercase();
-            return Err(Failure::usage(format!("say once to what {what} is set")));
+            return Err(Failure::usage(format!("{what} is set more than once")));
         }
         Ok(first)
     }
@@ -167,7 +167,7 @@ impl Limits {
                 let scope = target.scope();
                 match (scope.key(), time) {
                     (Some(_), Some(time)) => pause_key(desk, scope, time, &reason).await,
-                    (Some(_), None) => Err(Failure::usage("say how long: --for 10m")),
+                    (Some(_), None) => Err(Failure::usage("pausing a key needs a time: --for 10m")),
                     _ => pause(desk, scope, &reason, wait).await,
                 }
             }
@@ -196,7 +196,7 @@ async fn list(desk: &Desk, paused: bool) -> Answered {
     let row = |limit: &Limit| {
         [limit.scope.to_string(), limit.to_string(), show::said_by(limit).to_owned()]
     };
-    let text = table(["what", "limit", "said by"], limits.iter().map(row).collect());
+    let text = table(["what", "limit", "set by"], limits.iter().map(row).collect());
     Ok(Answer::new(json!({"items": items}), text))
 }
 
@@ -208,7 +208,7 @@ async fn show_one(desk: &Desk, scope: Scope) -> Answered {
         None => format!("none (by {by})"),
     };
     let number = |number: Option<u32>| number.map(|number| number.to_string());
-    let nothing = || "not said".to_owned();
+    let nothing = || "not set".to_owned();
     let running = limit.running.map(|it| said(number(it.value), it.by.as_str()));
     let rate = limit.rate.map(|it| said(it.value.map(|rate| rate.to_string()), it.by.as_str()));
     let waiting = limit.waiting.map(|it| said(number(it.value), it.by.as_str()));
@@ -220,8 +220,8 @@ async fn show_one(desk: &Desk, scope: Scope) -> Answered {
         ("rate", rate.unwrap_or_else(nothing)),
         ("waiting", waiting.unwrap_or_else(nothing)),
         ("paused", paused),
-        ("run now", number(limit.runs).unwrap_or_default()),
-        ("wait now", number(limit.waits).unwrap_or_default()),
+        ("running now", number(limit.runs).unwrap_or_default()),
+        ("waiting now", number(limit.waits).unwrap_or_default()),
     ]);
     Ok(Answer::new(values::limit(&limit), text))
 }
@@ -247,8 +247,8 @@ async fn pause_key(desk: &Desk, scope: Scope, time: Duration, reason: &str) -> A
     Ok(done(&scope, limited == Limited::Changed, &sentence))
 }
 
-/// Pauses something. Given a time, it waits at most that long for running jobs to end, and reports
-/// how many still run.
+/// Pauses something. If a time is given, waits at most that long for running jobs to end, and
+/// reports how many are still running.
 async fn pause(desk: &Desk, scope: Scope, reason: &str, wait: Option<Duration>) -> Answered {
     let changed = desk.admin.limit(scope.clone()).pause(reason).await?;
     let now = if changed { "is" } else { "was already" };
@@ -264,7 +264,7 @@ async fn pause(desk: &Desk, scope: Scope, reason: &str, wait: Option<Duration>) 
     Ok(Answer::done(json, &sentence).wrong(running > 0))
 }
 
-/// Waits until none of its jobs runs, and says how many do meanwhile.
+/// Waits until none of its jobs is running, and reports how many are meanwhile.
 async fn idle(desk: &Desk, scope: &Scope, within: Duration) -> Result<u32, Failure> {
     let progress = |running: u32| eprintln!("{running} jobs are running");
     Ok(desk.admin.limit(scope.clone()).wait_until_idle(within, progress).await?)

@@ -7,12 +7,12 @@ use super::desk::{Answered, Desk};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Migrate {
-    /// Only prints the SQL for an empty database; does not connect
+    /// Only prints the SQL for an empty database, without connecting
     #[arg(long)]
     pub(super) print_sql: bool,
 }
 
-/// The migrations are our own text: nothing in them needs escaping.
+/// The migrations are jobkit's own text: nothing in them needs escaping.
 pub(super) fn sql() -> Answer {
     let sql = jobkit::migration_sql();
     Answer::new(json!({"sql": sql}), sql.clone())

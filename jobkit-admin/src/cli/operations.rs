@@ -1,4 +1,4 @@
-//! Bulk actions: carried out from here or by workers.
+//! Bulk actions, carried out by this process or by workers.
 
 use clap::Subcommand;
 use jobkit::admin::operations::{BulkAction, Operation, OperationResult, OperationState};
@@ -25,7 +25,7 @@ pub(super) enum Operations {
     },
     /// Shows an operation and the items it could not act on
     Show { id: i64 },
-    /// Cancels an operation; what it has done stays done
+    /// Cancels an operation; what it has already done is not undone
     Cancel { id: i64 },
 }
 
@@ -82,7 +82,7 @@ fn outcome(ended: &Operation) -> String {
     let (id, done, skipped) = (ended.id, large(&ended.done), large(&ended.skipped));
     let skipped = match ended.skipped {
         0 => String::new(),
-        _ => format!("; {skipped} skipped: jobkit operations show {id} says why"),
+        _ => format!("; {skipped} skipped: jobkit operations show {id} shows why"),
     };
     let error = ended.error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
     format!("Operation {id} is {}{error}: {done} done{skipped}.", ended.state.as_str())
@@ -118,7 +118,7 @@ fn row(operation: &Operation) -> [String; 8] {
     ]
 }
 
-/// How many match, as far as that is known.
+/// How many match, as far as they have been counted.
 fn total(operation: &Operation) -> String {
     match operation.total {
         Some(total) => large(&total),
@@ -154,7 +154,7 @@ fn whole(operation: &Operation, results: &[OperationResult]) -> String {
     if !results.is_empty() {
         let row = |result: &OperationResult| [result.subject.to_string(), result.outcome.clone()];
         text.push('\n');
-        text.push_str(&table(["id", "why not"], results.iter().map(row).collect()));
+        text.push_str(&table(["id", "why"], results.iter().map(row).collect()));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The password of a dashboard with a server of its own.
+//! The password of `serve`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq;
 
 use super::answer::Failure;
 
-/// The shortest password that a user may set: guessing is slowed down, not prevented.
+/// The minimum length of a password that a user sets: guessing is slowed down, not prevented.
 const SHORTEST: usize = 12;
 
 /// The password that all users of the dashboard share.
@@ -34,8 +34,8 @@ impl Password {
         match text.trim_end_matches(['\r', '\n']) {
             "" => Err(Failure::usage("the password is empty")),
             text if text.chars().count() < SHORTEST => Err(Failure::usage(format!(
-                "the password has fewer than {SHORTEST} characters: use a longer one, or none to \
-                 have one generated"
+                "the password has fewer than {SHORTEST} characters: use a longer one, or set none \
+                 to have one generated"
             ))),
             text => Ok(Self(text.to_owned())),
         }
@@ -53,8 +53,8 @@ impl Password {
         &self.0
     }
 
-    /// The user name given with the right password, by HTTP basic authentication. The time a wrong
-    /// password takes reveals no more than its length.
+    /// The user name of a request that has the right password, by HTTP basic authentication. How
+    /// long a wrong password takes reveals no more than the password's length.
     pub(super) fn admits(&self, headers: &HeaderMap) -> Option<String> {
         let (scheme, credentials) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
         if !scheme.eq_ignore_ascii_case("basic") {

@@ -40,7 +40,7 @@ fn row(queue: &QueueSummary) -> [String; 7] {
     });
     let waiting = queue.waiting.as_ref().map(|waiting| {
         let full = if waiting.full_since.is_some() { "full, " } else { "" };
-        format!("{full}{} of {} wait", waiting.counted, waiting.most)
+        format!("{full}{} of {} waiting", waiting.counted, waiting.most)
     });
     [
         queue.queue.clone(),
@@ -53,7 +53,7 @@ fn row(queue: &QueueSummary) -> [String; 7] {
     ]
 }
 
-/// Running jobs and slots, and jobs held by workers that are stopping or gone.
+/// Running jobs out of all slots, and jobs held by workers that are stopping or gone.
 fn running(queue: &QueueSummary) -> String {
     let held = queue.stopping.number() + queue.gone.number();
     let held = if held == 0 { String::new() } else { format!(" +{held} held") };

@@ -16,12 +16,12 @@ pub(super) struct Reseal {
     /// The key to seal with, one of JOBKIT_KEYS [default: the first]
     #[arg(long, value_name = "ID")]
     to: Option<String>,
-    /// Only counts payloads by the key that sealed them; needs no keys
+    /// Only counts payloads by the key they are sealed with; needs no keys
     #[arg(long, conflicts_with = "to")]
     dry_run: bool,
 }
 
-/// Uses the keys of the environment, if there are any, to seal and open.
+/// Seals and opens with the keys in the environment, if there are any.
 pub(super) fn keys() -> Result<(), Failure> {
     match Keyring::from_env() {
         Ok(keys) => encryption::keys(keys),
@@ -91,8 +91,8 @@ fn sentence(done: &Resealed) -> String {
         large(schedules)
     );
     if *left > 0 {
-        text.push_str(&format!(" Left as they were: {}.", large(left)));
+        text.push_str(&format!(" Not resealed: {}.", large(left)));
     }
-    why.iter().for_each(|why| text.push_str(&format!(" For one, {why}.")));
+    why.iter().for_each(|why| text.push_str(&format!(" For example, {why}.")));
     text
 }

@@ -18,7 +18,7 @@ use crate::format::{invisible, recurring};
 pub(super) enum Schedules {
     /// Lists schedules
     List {
-        /// Only those after this name
+        /// Continues after this name
         #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
         after: String,
         /// The most rows to list
@@ -27,75 +27,75 @@ pub(super) enum Schedules {
     },
     /// Shows a schedule with its payload, as JSON
     Show { name: String },
-    /// Shows the instants of a schedule and what became of them, the latest first
+    /// Lists the runs of a schedule, fired or skipped, the latest first
     Runs {
         name: String,
         /// The most rows to list
         #[arg(long, value_name = "NUMBER", default_value_t = 50)]
         limit: u32,
     },
-    /// Creates a schedule, which no deploy changes
+    /// Creates a schedule that deploys do not change
     Create {
         name: String,
         /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
         times: String,
-        /// The kind of its jobs
+        /// The kind of the jobs
         kind: String,
-        /// Their payload, as JSON
+        /// The payload of the jobs, as JSON
         #[arg(default_value = "{}")]
         args: String,
-        /// Their concurrency key
+        /// The concurrency key of the jobs
         #[arg(long, value_name = "TEXT")]
         concurrency_key: Option<String>,
         #[command(flatten)]
         rules: Rules,
     },
-    /// Changes a schedule; no deploy undoes that
+    /// Changes a schedule; deploys do not undo the change
     Edit {
         name: String,
         /// When: '0 3 * * * Europe/Berlin', '@daily', 'every 15m'
         #[arg(long, value_name = "TEXT")]
         times: Option<String>,
-        /// The payload of its jobs, as JSON
+        /// The payload of the jobs, as JSON
         #[arg(long, value_name = "JSON")]
         args: Option<String>,
         #[command(flatten)]
         rules: Rules,
     },
-    /// Pauses a schedule: its instants are recorded, not fired
+    /// Pauses a schedule: runs that come due are recorded as skipped
     Pause {
         name: String,
-        /// The reason, for the audit
+        /// The reason, for the audit log
         #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
         reason: String,
     },
-    /// Resumes a schedule; what the pause skipped stays skipped
+    /// Resumes a schedule; runs skipped during the pause stay skipped
     Resume { name: String },
-    /// Enqueues the job of a schedule now
+    /// Enqueues a job of the schedule now
     Run { name: String },
-    /// Deletes a schedule; its jobs and its history stay
+    /// Deletes a schedule; its jobs and history are kept
     Delete { name: String },
 }
 
 /// Further settings of a schedule.
 #[derive(Debug, Args)]
 pub(super) struct Rules {
-    /// The queue of its jobs
+    /// The queue of the jobs
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
-    /// The priority of its jobs, -3 (first) to 3
+    /// The priority of the jobs, -3 (first) to 3
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     priority: Option<i32>,
-    /// Which missed instants to catch up with
+    /// Which missed runs to catch up on
     #[arg(long, value_name = "WHICH")]
     catch_up: Option<Which>,
     /// With --catch-up all: at most this many
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     catch_up_max: u32,
-    /// With --catch-up all: none that is overdue by more than this
+    /// With --catch-up all: only runs overdue by no more than this
     #[arg(long, value_name = "TIME", default_value = "1d")]
     catch_up_window: humantime::Duration,
-    /// Skips an instant while the job of an earlier one is live (true or false)
+    /// Skips a run while the job of an earlier one has not ended (true or false)
     #[arg(long, value_name = "BOOL")]
     skip_if_running: Option<bool>,
     /// Delays each job by a random time up to this
@@ -154,7 +154,7 @@ impl Schedules {
                 let found = desk.admin.schedule(&name).get().await?;
                 let found = found.ok_or_else(|| Failure::none("such schedule"))?;
                 let text = recurring::schedule_detail(&found, Some(desk.redaction));
-                // Both forms are JSON, where an escaped character means the same.
+                // Both forms are JSON, in which an escape stands for the same character.
                 Ok(Answer::new(&text, invisible::escaped_in(&text)))
             }
             Self::Runs { name, limit } => {

@@ -15,7 +15,7 @@ use crate::format::values;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Semaphores {
-    /// Lists keys with a permit taken, a job blocked, or a limit of their own
+    /// Lists keys that have permits taken, blocked jobs, or their own limit
     List {
         /// Only keys of this group
         #[arg(long)]
@@ -32,7 +32,7 @@ pub(super) enum Semaphores {
         #[arg(long, num_args = 2, value_names = ["GROUP", "KEY"])]
         after: Vec<String>,
     },
-    /// Shows who holds the permits of a key, and who waits for one
+    /// Shows which jobs hold permits of a key, and which wait for one
     Show { group: String, key: String },
 }
 
@@ -52,7 +52,7 @@ impl Semaphores {
             Self::Show { group, key } => {
                 let detail = desk.admin.semaphore(&group, &key).await?;
                 let none = || {
-                    let what = "has no permit taken, no job blocked and no limit of its own";
+                    let what = "has no permits taken, no blocked jobs and no limit of its own";
                     Failure::refused(format!("{group}/{key} {what}"))
                 };
                 Ok(whole(&detail.ok_or_else(none)?))
@@ -91,7 +91,7 @@ fn limit_text(limit: u32) -> String {
     if limit == Concurrency::UNLIMITED { "none".to_owned() } else { limit.to_string() }
 }
 
-/// The rate of a key; or that it is paused.
+/// The rate of a key, or until when it is paused.
 fn pace(semaphore: &Semaphore) -> String {
     match (&semaphore.paused_until, semaphore.rate) {
         (Some(until), _) => format!("paused until {}", utc(until)),

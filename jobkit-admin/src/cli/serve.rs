@@ -27,14 +27,14 @@ use crate::access::{Access, Permissions, Redaction};
 use crate::dashboard::Dashboard;
 use crate::shared::Accent;
 
-/// The variable for the password, so that it need not be on the command line.
+/// The environment variable for the password, which keeps it off the command line.
 const VARIABLE: &str = "JOBKIT_PASSWORD";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Users log in with the password and any name, which the audit records. \
-    The password is read from --password-file or JOBKIT_PASSWORD, with 12 characters or more; \
-    otherwise one is generated and printed once. After wrong passwords a client must wait, longer \
-    each time. Logs go to stderr, at the level that RUST_LOG sets.")]
+#[command(after_help = "Users log in with the password and any user name; the audit log records \
+    the name. The password is read from --password-file or JOBKIT_PASSWORD and must have at least \
+    12 characters; otherwise one is generated and printed once. After wrong passwords a client \
+    must wait, longer each time. Logs go to stderr, at the level set by RUST_LOG.")]
 pub(super) struct Serve {
     /// The address to listen on; port 0 takes a free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7171")]
@@ -42,19 +42,19 @@ pub(super) struct Serve {
     /// Reads the password from this file
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Lets everybody on this machine do everything, without a password
+    /// Requires no password: everyone on this machine may do everything
     #[arg(long, conflicts_with = "password_file")]
     allow_unauthenticated: bool,
-    /// Lets nobody change anything
+    /// Makes the dashboard read-only for everyone
     #[arg(long)]
     read_only: bool,
-    /// A name to tell this installation from others, such as staging
+    /// A name that tells this installation apart from others, such as staging
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     instance: String,
     /// The colour of that name: blue, green, amber, red or violet
     #[arg(long, value_name = "COLOUR", default_value = "blue", value_parser = accent)]
     accent: Accent,
-    /// The part of the path that a proxy strips, such as /internal
+    /// The path prefix that a proxy strips, such as /internal
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     base_path: String,
     #[command(flatten)]
@@ -63,15 +63,15 @@ pub(super) struct Serve {
 
 fn accent(name: &str) -> Result<Accent, String> {
     let named = Accent::ALL.into_iter().find(|accent| accent.as_str() == name);
-    named.ok_or_else(|| "it is blue, green, amber, red or violet".to_owned())
+    named.ok_or_else(|| "must be blue, green, amber, red or violet".to_owned())
 }
 
 impl Serve {
-    /// Refuses what must not be served, before anything else is done.
+    /// Refuses unsafe options before anything else is done.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.allow_unauthenticated && !self.bind.ip().to_canonical().is_loopback() {
             return Err(Failure::usage(format!(
-                "{} can be reached from other machines: without a password, use loopback only",
+                "{} can be reached from other machines: without a password, bind to loopback only",
                 self.bind
             )));
         }
@@ -136,7 +136,7 @@ fn announcement(address: SocketAddr, password: Option<&str>) -> Answer {
     Answer::new(json!({"url": url, "password": password}), text)
 }
 
-/// Users who know the password may do everything, under the name they give.
+/// Admits users who know the password, with all permissions, under the name they give.
 struct Door {
     password: Password,
     guesses: Guesses,
@@ -161,7 +161,7 @@ impl Door {
     }
 }
 
-/// Has a browser ask for the password.
+/// Makes a browser ask for the password.
 fn unauthorized() -> Response {
     let realm = [(WWW_AUTHENTICATE, "Basic realm=\"jobkit\", charset=\"UTF-8\"")];
     (StatusCode::UNAUTHORIZED, realm, "A password is required.\n").into_response()

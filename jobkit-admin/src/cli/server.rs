@@ -1,4 +1,4 @@
-//! A server that neither idle connections nor slow requests can block.
+//! A server that idle connections and slow requests cannot block.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -28,10 +28,10 @@ pub(super) type Stop = Shared<BoxFuture<'static, ()>>;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// Limits that keep clients from using it up.
+/// Limits that keep clients from exhausting the server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Connections at a time. Others wait until one ends.
+    /// How many connections are served at a time. Others wait until one ends.
     pub(super) connections: usize,
     /// How long to wait for the head of a request; idle connections are closed after this time,
     /// too.

@@ -1,8 +1,8 @@
-//! Being asked to stop.
+//! Signals that ask the process to stop.
 
 use std::io;
 
-/// Ends with SIGINT or SIGTERM.
+/// Completes on SIGINT or SIGTERM.
 #[cfg(unix)]
 pub(super) fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -16,7 +16,7 @@ pub(super) fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Ends with Ctrl-C.
+/// Completes on Ctrl-C.
 #[cfg(not(unix))]
 pub(super) fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
     Ok(async {

@@ -52,7 +52,7 @@ fn text(now: &Overview) -> String {
     text
 }
 
-/// Running jobs and slots, and jobs held by workers that are stopping or gone.
+/// Running jobs out of all slots, and jobs held by workers that are stopping or gone.
 fn running(now: &Overview) -> String {
     let held = |number: u32, by: &str| match number {
         0 => String::new(),
@@ -68,7 +68,7 @@ pub(super) fn line(item: &Attention) -> String {
     format!("- {severity} {}: {}; {}\n", item.name(), plain(&item.found()), item.advice())
 }
 
-/// What somebody has acknowledged.
+/// An acknowledged item, with who acknowledged it and when.
 pub(super) fn acknowledged(known: &Acknowledged, now: DateTime<Utc>) -> String {
     let Acknowledged { item, actor, reason, at, .. } = known;
     let by = actor.as_ref().map(|actor| format!(" by {actor}")).unwrap_or_default();

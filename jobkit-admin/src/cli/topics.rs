@@ -16,7 +16,7 @@ use crate::format::topics;
 pub(super) enum Topics {
     /// Lists topics and the kinds that subscribe to them
     List,
-    /// Publishes to a topic: a job for each kind that subscribes
+    /// Publishes to a topic: enqueues a job for each kind that subscribes to it
     Publish {
         topic: String,
         /// The payload, as JSON
@@ -46,7 +46,7 @@ impl Topics {
                 let jobs = desk.admin.topic(&topic).publish(&args, payload_version).await?;
                 let jobs: Vec<_> = jobs.iter().map(JobId::to_string).collect();
                 let sentence = match &*jobs {
-                    [] => format!("No kind subscribes to {topic}: nothing is enqueued."),
+                    [] => format!("No kind subscribes to {topic}: nothing was enqueued."),
                     [one] => format!("Job {one} is enqueued."),
                     many => format!("Jobs {} are enqueued.", many.join(", ")),
                 };

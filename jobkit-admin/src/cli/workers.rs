@@ -27,7 +27,7 @@ enum Act {
         #[arg(value_parser = worker)]
         id: i64,
     },
-    /// Asks a worker to stop: its jobs finish within its grace or are released
+    /// Asks a worker to stop: its jobs finish within its grace period or are released
     Stop {
         #[arg(value_parser = worker)]
         id: i64,
@@ -88,7 +88,7 @@ async fn stop(desk: &Desk, id: i64) -> Answered {
     let (requested, sentence) = match desk.admin.worker(id).stop().await? {
         StopRequest::Requested => (true, format!("Worker {id:x} is asked to stop.")),
         StopRequest::NotFound => return Err(none(id)),
-        _ => (false, format!("Worker {id:x} is stopping already.")),
+        _ => (false, format!("Worker {id:x} is already stopping.")),
     };
     let json = json!({"id": show::worker(&id), "requested": requested, "stopping": true});
     Ok(Answer::done(json, &sentence))

@@ -1,5 +1,5 @@
-//! Invisible characters that change how the text around them looks: controls, direction marks,
-//! zero-width characters, and letters that look blank. They are escaped.
+//! Escapes invisible characters that change how the text around them looks: controls, direction
+//! marks, zero-width characters, and letters that look blank.
 
 use std::fmt::Write;
 
@@ -15,8 +15,9 @@ pub(crate) fn is_invisible(c: char) -> bool {
     )
 }
 
-/// A page without them. Texts name them; attributes have references, which a browser sends back as
-/// the original characters. Every `<` or `>` belongs to a tag, since texts are escaped.
+/// A page without such characters. Text shows their code points; attributes have references, which
+/// a browser sends back as the original characters. Every `<` or `>` belongs to a tag, since text
+/// is already escaped.
 pub(crate) fn named_in(page: String) -> String {
     if !page.contains(is_invisible) {
         return page;
@@ -34,7 +35,7 @@ pub(crate) fn named_in(page: String) -> String {
     named
 }
 
-/// JSON without them; an escape means the same text there.
+/// JSON without such characters; in JSON, an escape stands for the same character.
 pub(crate) fn escaped_in(json: &str) -> String {
     let (mut escaped, mut units) = (String::with_capacity(json.len()), [0; 2]);
     for c in json.chars() {

@@ -3,13 +3,13 @@
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::Error;
 
-/// Reads it. Refuses an integer with more digits than can be kept without its type: it would be
-/// stored as another number.
+/// Parses it. Refuses an integer with more digits than can be kept without knowing its type: it
+/// would be stored as a different number.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Error> {
     let value = serde_json::from_slice(json)?;
     match numbers(json).into_iter().find(|number| !is_kept(number)) {
         Some(number) => Err(Error::custom(format!(
-            "{number} has more digits than are kept here; enqueue by type, or write a string"
+            "{number} has too many digits to be stored exactly; enqueue by type, or use a string"
         ))),
         None => Ok(value),
     }
@@ -20,7 +20,7 @@ fn is_kept(number: &str) -> bool {
     !is_whole || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()
 }
 
-/// The numbers in it, as they are written.
+/// The numbers in it, as they were written.
 fn numbers(json: &[u8]) -> Vec<String> {
     let (mut numbers, mut number) = (Vec::new(), String::new());
     let (mut quoted, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! The overview as programs read it.
+//! The overview as JSON.
 
 use chrono::{DateTime, Utc};
 use jobkit::admin::overview::{Acknowledged, Attention, Hold, Overview};

@@ -1,4 +1,4 @@
-//! Payloads as a visitor may see them. They stay text, so that no digit of a number changes.
+//! Payloads as a visitor may see them. They stay text, so that numbers keep all their digits.
 
 use jobkit::admin::Payload;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::format::invisible;
 /// The placeholder for a hidden value.
 const HIDDEN: &str = "•••";
 
-/// A payload as JSON; without a redaction, only its shape is shown.
+/// A payload as JSON; if `redaction` is `None`, only its structure is shown.
 pub(crate) fn json(payload: &Payload, redaction: Option<Redaction>) -> String {
     match redaction {
         Some(Redaction::Nothing) => payload.reveal().to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn circumstances(detail: &Value) -> String {
     invisible::escaped_in(&serde_json::to_string_pretty(detail).unwrap_or_default())
 }
 
-/// The shape of a value, without its content.
+/// The structure of a value, without its content.
 fn hidden(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Schedules as programs read them.
+//! Schedules as JSON.
 
 use jobkit::admin::schedules::{ScheduleDetail, ScheduleRun, ScheduleSummary};
 use jobkit::schedule::{CatchUp, Overlap};

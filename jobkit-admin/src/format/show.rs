@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A text as a part of a query or a path.
+/// Text escaped for a query or a path.
 pub(crate) fn url(text: &str) -> String {
     utf8_percent_encode(text, IN_URL).to_string()
 }
@@ -29,7 +29,7 @@ pub(crate) fn number(number: impl Into<i64>) -> String {
     text
 }
 
-/// A number that is counted up to 10,000: `17`, or `10,000+`.
+/// A count that stops at 10,000: `17`, or `10,000+`.
 pub(crate) fn bounded(count: &u32) -> String {
     if *count >= 10_000 { "10,000+".into() } else { number(*count) }
 }
@@ -39,7 +39,7 @@ pub(crate) fn limit(limit: &u32) -> String {
     if *limit == Concurrency::UNLIMITED { "no limit".into() } else { number(*limit) }
 }
 
-/// Who says what holds: an operator goes before code, and only operators and handlers pause.
+/// Who set the limit in force: operators override code, and only operators and handlers pause.
 pub(crate) fn said_by(limit: &Limit) -> &'static str {
     let said = limit.running.is_some() || limit.rate.is_some() || limit.waiting.is_some();
     match limit.is_overridden() {
@@ -64,7 +64,7 @@ pub(crate) fn count(count: &jobkit::admin::Count) -> String {
     format!("{}{more}", number(count.number()))
 }
 
-/// The infinite times of PostgreSQL; times beyond the calendar are read as these.
+/// The infinite times of PostgreSQL; times beyond the calendar's range are read as these.
 fn end(time: &DateTime<Utc>) -> Option<&'static str> {
     match *time {
         time if time == DateTime::<Utc>::MAX_UTC => Some("infinity"),
@@ -78,7 +78,7 @@ pub(crate) fn is_finite(time: &DateTime<Utc>) -> bool {
     end(time).is_none()
 }
 
-/// A time in this format, or an infinity by its name.
+/// A time in this format; `infinity` or `-infinity` if it is infinite.
 fn formatted(time: &DateTime<Utc>, form: &str) -> String {
     end(time).map_or_else(|| time.format(form).to_string(), str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! Topics, as programs read them.
+//! Topics as JSON.
 
 use jobkit::admin::topics::{Subscriber, TopicSummary};
 use serde_json::{Value, json};

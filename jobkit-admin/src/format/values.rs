@@ -1,4 +1,4 @@
-//! Values as programs read them.
+//! Values as JSON.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub(crate) fn pause(pause: &Pause) -> Value {
     })
 }
 
-/// A part of a limit; its value is null where there is said to be none.
+/// A part of a limit; its value is null if it was explicitly set to no limit.
 fn said<T>(said: Option<Said<T>>, value: impl Fn(T) -> Value) -> Value {
     said.map_or(
         Value::Null,
@@ -198,7 +198,7 @@ pub(crate) fn reasons(explanation: &Explanation) -> Vec<String> {
     explanation.reasons.iter().map(ToString::to_string).collect()
 }
 
-/// A job, and the reasons why it does not run.
+/// A job, and the reasons why it is not running.
 pub(crate) fn job(
     job: &JobDetail,
     explanation: Option<&Explanation>,
@@ -273,7 +273,7 @@ pub(crate) fn dead_letter(letter: &DeadLetter, redaction: Option<Redaction>) -> 
     with_payloads(&value, &letter.args, letter.metadata.as_ref(), redaction)
 }
 
-/// An object with a payload and metadata, in which no digit changes.
+/// An object with a payload and metadata, whose numbers keep all their digits.
 pub(crate) fn with_payloads(
     value: &Value,
     args: &Payload,

@@ -19,7 +19,7 @@ pub(crate) async fn unacknowledge(context: &Context) -> Answer {
     let what = context.request.must("what")?;
     let subject = context.request.field("subject").unwrap_or("");
     let message = match context.admin().attention(what, subject).unacknowledge().await? {
-        true => "It needs attention again.",
+        true => "The acknowledgement was withdrawn.",
         false => "It was not acknowledged.",
     };
     context.redirect("/", message)

@@ -1,4 +1,4 @@
-//! The audit.
+//! The audit log.
 
 use askama::Template;
 use jobkit::admin::audit::AuditEntry;

@@ -60,11 +60,11 @@ pub(crate) async fn mute(context: &Context) -> Answer {
         days.parse().map_err(|_| Failure::Invalid("“days” must be a number.".into()))?;
     let until = context.admin().cause(fingerprint).mute(DAY * days).await?;
     let until = show::utc(&until);
-    context.redirect("/dead", &format!("Muted until {until}: it needs no attention until then."))
+    context.redirect("/dead", &format!("Muted until {until}."))
 }
 
 pub(crate) async fn unmute(context: &Context) -> Answer {
     let fingerprint = context.request.must("fingerprint")?;
     context.admin().cause(fingerprint).unmute().await?;
-    context.redirect("/dead", "It is no longer muted.")
+    context.redirect("/dead", "The cause is no longer muted.")
 }

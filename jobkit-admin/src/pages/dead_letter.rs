@@ -73,7 +73,8 @@ pub(crate) async fn discard(context: &Context) -> Answer {
             context.redirect("/dead", &format!("Dead letter {id} is removed."))
         }
         DeadLetterDiscarded::Replaying => {
-            Err(Failure::Conflict("A job is replaying it: cancel that job first.".into()))
+            let text = "A job is replaying this dead letter: cancel that job first.";
+            Err(Failure::Conflict(text.into()))
         }
         _ => Err(Failure::NotFound),
     }

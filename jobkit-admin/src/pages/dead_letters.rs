@@ -59,7 +59,7 @@ impl Entries<'_> {
         (!ended).then(|| show::count(&self.count))
     }
 
-    /// Whether there may be something to act on.
+    /// Whether there may be anything to act on.
     fn may_be_some(&self) -> bool {
         self.count != Count::Exactly(0)
     }
@@ -108,14 +108,14 @@ impl Export {
         Ok(letters.iter().map(line).collect())
     }
 
-    /// The pages of the export. A failure aborts the download, so that nobody mistakes a part for
-    /// the whole.
+    /// The pages of the export. A failure aborts the download, so that nobody mistakes a partial
+    /// file for a complete one.
     async fn next(mut self) -> Result<Option<(String, Self)>, AdminError> {
         if self.is_over {
             return Ok(None);
         }
         let lines = self.page().await.inspect_err(|error| {
-            tracing::warn!(%error, "jobkit.dashboard: an export broke off");
+            tracing::warn!(%error, "jobkit.dashboard: an export was aborted");
         })?;
         Ok(Some((lines, self)))
     }

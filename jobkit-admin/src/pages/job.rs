@@ -1,4 +1,4 @@
-//! One job, beginning with why it does not run.
+//! One job, beginning with why it is not running.
 
 use askama::Template;
 use chrono::{DateTime, Utc};

@@ -21,7 +21,7 @@ struct Jobs<'a> {
     listing: Listing,
     /// The words of the search, without the state.
     words: String,
-    /// The mistake in them.
+    /// What is wrong with them, if anything.
     wrong: Option<String>,
     tabs: Vec<(Listing, Count)>,
     page: Vec<JobSummary>,
@@ -71,8 +71,8 @@ impl<'a> Jobs<'a> {
         !matches!(self.listing, Listing::Finished | Listing::Discarded | Listing::Cancelled)
     }
 
-    /// The number on a tab; `None` if counting stopped early, since the list might show more than
-    /// the partial count.
+    /// The number on a tab; `None` if counting stopped early, since the list may then show more
+    /// than was counted.
     fn number(&self, count: &Count) -> Option<String> {
         let ended = matches!(count, Count::AtLeast(_)) && !self.words.is_empty();
         (!ended).then(|| show::count(count))

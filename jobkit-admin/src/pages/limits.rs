@@ -22,7 +22,7 @@ struct Limits<'a> {
     paused: bool,
 }
 
-/// A part that holds, in words, and who said it.
+/// A part of a limit in words, and who set it.
 struct Part {
     text: String,
     by: &'static str,
@@ -35,9 +35,9 @@ impl Limits<'_> {
             let text = value.map_or_else(|| none.to_owned(), text);
             Some(Part { text, by: by.as_str() })
         }
-        let each = if limit.scope.word() == "group" { " of each key" } else { "" };
+        let each = if limit.scope.word() == "group" { " per key" } else { "" };
         let running = |most: u32| match most {
-            0 => format!("none{each} starts"),
+            0 => format!("none{each} may start"),
             most => format!("{}{each} at a time", show::number(most)),
         };
         let waiting = |most: u32| format!("{} may wait", show::number(most));
@@ -128,7 +128,7 @@ pub(crate) async fn pause(context: &Context) -> Answer {
     } else {
         handle.pause(reason).await?;
     }
-    back(context, &scope, "is paused: no job starts.")
+    back(context, &scope, "is paused: no new job starts.")
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {

@@ -42,7 +42,7 @@ struct New<'a> {
     /// What has to be typed.
     typed: Option<String>,
     bulk: BulkRequest,
-    /// Identifies this page, so that sending it twice acts once.
+    /// Identifies this page, so that submitting it twice acts once.
     key: String,
 }
 
@@ -57,7 +57,7 @@ impl New<'_> {
         !matches!(self.title, "Replay dead letters" | "Run jobs now")
     }
 
-    /// Whether nobody knows how many match.
+    /// Whether it is unknown how many match.
     fn is_uncounted(&self) -> bool {
         matches!(self.preview.count, Count::AtLeast(_))
     }
@@ -157,18 +157,18 @@ pub(crate) async fn begin(context: &Context) -> Answer {
         must_be_typed(context, shown, count.number())?;
     }
     let operation = context.admin().begin_operation(&action, reason, key).await?;
-    let message = format!("Operation {} has begun.", operation.id);
+    let message = format!("Operation {} has started.", operation.id);
     context.redirect(&format!("/operations/{}", operation.id), &message)
 }
 
-/// Checks that the number shown was typed, and that it has not become large since.
+/// Checks that the number shown was typed, and that it has not become large in the meantime.
 fn must_be_typed(context: &Context, shown: u32, now: u32) -> Result<(), Failure> {
     if shown > MANY && context.request.parsed::<u32>("typed")? != Some(shown) {
         let text = format!("Type {shown} to confirm the number.");
         return Err(Failure::Invalid(text));
     }
     if shown <= MANY && now > MANY {
-        let text = format!("Now {now} match. Look at the preview again.");
+        let text = format!("{now} match by now. Check the preview again.");
         return Err(Failure::Conflict(text));
     }
     Ok(())
@@ -187,8 +187,8 @@ pub(crate) async fn show(context: &Context) -> Answer {
 pub(crate) async fn cancel(context: &Context) -> Answer {
     let id = context.request.id()?;
     let message = match context.admin().operation(id).cancel().await? {
-        true => format!("Operation {id} is cancelled; what it has done stays done."),
-        false => return Err(Failure::Conflict("It has already ended.".into())),
+        true => format!("Operation {id} is cancelled; what it has already done is not undone."),
+        false => return Err(Failure::Conflict("The operation has already ended.".into())),
     };
     context.redirect(&format!("/operations/{id}"), &message)
 }

@@ -32,8 +32,8 @@ impl Page<'_> {
         self.now.attention.iter().any(here)
     }
 
-    /// The label of an item that needs attention, and the page with details. Its look follows from
-    /// its severity.
+    /// The label of an item that needs attention, and the page with details. Its severity decides
+    /// how it looks.
     fn shown(&self, item: &Attention) -> (&'static str, String) {
         let (url, to) = (show::url, str::to_owned);
         match item {

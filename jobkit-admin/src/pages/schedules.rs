@@ -100,7 +100,8 @@ pub(crate) async fn pause(context: &Context) -> Answer {
     let name = context.request.must("name")?;
     let reason = context.request.field("reason").unwrap_or("");
     context.admin().schedule(name).pause(reason).await?.ok_or(Failure::NotFound)?;
-    context.redirect(&page(name), &format!("{name} is paused: its instants are recorded."))
+    let message = format!("{name} is paused: runs that come due are recorded as skipped.");
+    context.redirect(&page(name), &message)
 }
 
 pub(crate) async fn resume(context: &Context) -> Answer {

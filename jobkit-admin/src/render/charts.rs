@@ -17,7 +17,7 @@ const HEIGHT: f64 = 120.0;
 const RANGES: [(&str, u64, u64); 4] =
     [("1h", 60, 1), ("6h", 360, 5), ("24h", 1440, 20), ("7d", 10_080, 120)];
 
-/// A part of a bar: its look and position.
+/// A part of a bar: its style and position.
 pub(crate) struct Part {
     pub(crate) look: &'static str,
     pub(crate) y: String,
@@ -124,7 +124,7 @@ fn bar(point: &MeasurePoint, x: f64, most: u64) -> Bar {
     let mut from = HEIGHT;
     let looks = [("good", finished), ("warn", retried), ("bad", buried)];
     let parts = looks.into_iter().filter(|(_, number)| *number > 0).map(|(look, number)| {
-        // Even one of many stays visible.
+        // Even one among many stays visible.
         let height = (HEIGHT * number as f64 / most as f64).max(1.5);
         from -= height;
         Part { look, y: format!("{:.1}", from.max(0.0)), height: format!("{height:.1}") }

@@ -11,7 +11,7 @@ use crate::request::preferences::Refresh;
 pub(crate) struct Place {
     pub(crate) path: &'static str,
     pub(crate) label: &'static str,
-    /// The shortcut: this key after a `g`.
+    /// The shortcut: `g`, then this key.
     pub(crate) key: &'static str,
     pub(crate) current: bool,
 }
@@ -48,7 +48,7 @@ impl<'a> Frame<'a> {
         Self::new(context, &context.path, title, context.flash.as_deref())
     }
 
-    /// The frame of a page that does not exist, which does not show its address.
+    /// The frame of a page that does not exist, which does not show its URL.
     pub(crate) fn nowhere(context: &'a Context, title: &'a str) -> Self {
         Self::new(context, "", title, None)
     }

@@ -1,4 +1,4 @@
-//! Names of workers, for pages that have their ids.
+//! Names of workers, for pages that know only their ids.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl Names {
         admin.worker_names(&workers).await.map(Self)
     }
 
-    /// Whether more than its id is known.
+    /// Whether its name is known.
     pub(crate) fn knows(&self, worker: &i64) -> bool {
         self.0.contains_key(worker)
     }

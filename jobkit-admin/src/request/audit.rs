@@ -1,4 +1,4 @@
-//! The audit entries that a request asks for.
+//! The audit entries that a request selects.
 
 use jobkit::admin::audit::AuditFilter;
 

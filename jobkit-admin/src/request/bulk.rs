@@ -22,7 +22,7 @@ use crate::format::{invisible, show};
 pub(crate) const FIELDS: [&str; 10] =
     ["verb", "only", "state", "q", "kind", "queue", "key", "tag", "fingerprint", "days"];
 
-/// The targets: those named in `ids`, or all that match the rest.
+/// The targets: those named in `ids`, or everything that matches the other fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BulkRequest {
@@ -40,16 +40,16 @@ pub(crate) struct BulkRequest {
     /// Of a reschedule.
     at: Option<String>,
     ids: Option<Vec<String>>,
-    /// The [name](Self::name) of what matches, as confirmation if the number is not known.
+    /// The [name](Self::name) of what matches, as confirmation if the count is unknown.
     pub(crate) confirm: Option<String>,
     pub(crate) idempotency_key: Option<String>,
 }
 
 impl BulkRequest {
-    /// What a query or a form asks for.
+    /// The action that a query or a form requests.
     pub(crate) fn of(request: &Fields) -> Self {
         let text = |name| request.query(name).or_else(|| request.field(name)).map(str::to_owned);
-        // If rows should be selected, selecting none does not mean all.
+        // An action on selected rows with none selected does not mean all rows.
         let rows = text("only").is_some_and(|only| only == "rows");
         Self {
             verb: text("verb").unwrap_or_default(),
@@ -69,7 +69,7 @@ impl BulkRequest {
         }
     }
 
-    /// How many were selected one by one.
+    /// How many rows were selected.
     pub(crate) fn selected(&self) -> Option<usize> {
         self.ids.as_ref().map(Vec::len)
     }
@@ -118,7 +118,7 @@ impl BulkRequest {
         };
         match is_state {
             true => Ok(()),
-            false => Err(Failure::Invalid(format!("“{state}” is not a state here."))),
+            false => Err(Failure::Invalid(format!("“{state}” is not a state for this action."))),
         }
     }
 
@@ -136,7 +136,7 @@ impl BulkRequest {
     }
 
     /// A name for what matches: the kind, the queue, or the words of the filter. It confirms an
-    /// action if the number is not known.
+    /// action if the count is unknown.
     pub(crate) fn name(&self, access: &Access) -> Result<String, Failure> {
         let name = if self.is_about_jobs() {
             name_of_jobs(&self.query(access)?)
@@ -148,7 +148,7 @@ impl BulkRequest {
         Ok(if seen { name } else { "all of these".to_owned() })
     }
 
-    /// Whether the name was typed, which is required if the number is not known.
+    /// Whether the name was typed, which is required if the count is unknown.
     pub(crate) fn is_confirmed_by_name(
         &self,
         access: &Access,
@@ -223,7 +223,7 @@ impl BulkRequest {
             "replay" => Selected::Replay(dead()),
             "discard_dead_letters" => Selected::DiscardDeadLetters(dead()),
             _ => {
-                let text = "A purge goes by age and cannot act on selected rows.";
+                let text = "A purge selects by age and cannot act on selected rows.";
                 return Err(Failure::Invalid(text.into()));
             }
         })

@@ -1,4 +1,4 @@
-//! The dead letters that a request asks for.
+//! The dead letters that a request selects.
 
 use chrono::{DateTime, Utc};
 use jobkit::admin::dead_letters::{
@@ -8,7 +8,7 @@ use jobkit::admin::dead_letters::{
 use super::fields::Fields;
 use crate::format::show;
 
-/// The filter of a list, as in its address.
+/// The filter of a list, as in its URL.
 pub(crate) struct DeadLetterQuery {
     pub(crate) state: DeadLetterState,
     pub(crate) texts: Vec<(&'static str, String)>,

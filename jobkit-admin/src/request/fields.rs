@@ -21,7 +21,7 @@ impl Fields {
         Self { query: parse(query.as_bytes()).into_owned().collect(), ..Self::default() }
     }
 
-    /// The id in the path. Other text is answered as not found.
+    /// The id in the path. Anything but a number is answered as not found.
     pub(crate) fn id(&self) -> Result<i64, Failure> {
         self.param("id").and_then(|id| id.parse().ok()).ok_or(Failure::NotFound)
     }
@@ -39,7 +39,7 @@ impl Fields {
     /// A number of the query, clamped to these bounds.
     pub(crate) fn clamped(&self, name: &str, low: u32, high: u32, default: u32) -> u32 {
         let text = self.query(name).unwrap_or("");
-        // More digits than fit are a large number.
+        // A number with too many digits counts as a large one.
         let large = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().unwrap_or(if large { high } else { default });
         number.clamp(low, high)

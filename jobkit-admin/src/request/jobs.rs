@@ -1,4 +1,4 @@
-//! The jobs that a request asks for.
+//! The jobs that a request selects.
 
 use jobkit::admin::jobs::{JobQuery, Listing};
 

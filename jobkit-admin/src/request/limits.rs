@@ -11,7 +11,7 @@ use crate::format::change::Parts;
 pub(crate) fn scope(word: &str, name: &str, key: Option<&str>) -> Result<Scope, Failure> {
     let key = key.filter(|_| word == "key");
     let scope = Scope::of(word, name, key);
-    let wrong = || "A scope is all, queue, kind, group or limiter; or key, with a key.".into();
+    let wrong = || "A scope is all, queue, kind, group, limiter, or key with a key.".into();
     scope.ok_or_else(|| Failure::Invalid(wrong()))
 }
 
@@ -26,12 +26,12 @@ fn read<T: FromStr>(text: &str, looks: &str) -> Result<To<T>, Failure> {
 
 /// A number of jobs.
 pub(crate) fn number(text: &str) -> Result<To<u32>, Failure> {
-    read(text, "A limit is a number, or none, or reset.")
+    read(text, "A limit is a number, none or reset.")
 }
 
 /// A rate.
 pub(crate) fn rate(text: &str) -> Result<To<Rate>, Failure> {
-    read(text, "A rate looks like 5/s or 100/min, or is none, or reset.")
+    read(text, "A rate is none, reset, or written like 5/s or 100/min.")
 }
 
 /// What these parts change.
@@ -39,7 +39,7 @@ pub(crate) fn change(parts: &Parts) -> Result<Change, Failure> {
     parts.change().map_err(|wrong| Failure::Invalid(wrong.to_owned()))
 }
 
-/// What was achieved: the group or the limiter must be known.
+/// Refuses a group or a limiter that no worker has announced.
 pub(crate) fn known(limited: Limited, scope: &Scope) -> Result<(), Failure> {
     if limited != Limited::Unknown {
         return Ok(());

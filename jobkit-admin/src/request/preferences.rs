@@ -3,7 +3,7 @@
 /// Light or dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Theme {
-    /// As the system is set.
+    /// Follows the system.
     Auto,
     Light,
     Dark,
@@ -42,7 +42,7 @@ impl Theme {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refresh {
     Off,
-    /// Every 5 seconds, or sooner: the server says when.
+    /// Every 5 seconds, or sooner if the server sends an event.
     Live,
     /// Every 30 seconds.
     Seldom,

@@ -25,7 +25,7 @@ const FIELDS: [&str; 12] = [
     "jitter",
 ];
 
-/// The texts of the fields and of their mistakes; `""` is the form as a whole.
+/// The texts of the fields and their error messages; `""` is the form as a whole.
 pub(crate) struct ScheduleForm {
     texts: BTreeMap<&'static str, String>,
     mistakes: BTreeMap<&'static str, String>,
@@ -43,7 +43,7 @@ pub(crate) struct Read {
 }
 
 impl ScheduleForm {
-    /// The form at first.
+    /// The form with its initial values.
     pub(crate) fn empty() -> Self {
         let texts = BTreeMap::from([
             ("catch_up", "latest".to_owned()),
@@ -53,7 +53,7 @@ impl ScheduleForm {
         Self { texts, mistakes: BTreeMap::new() }
     }
 
-    /// The form as it was sent.
+    /// The form as it was submitted.
     pub(crate) fn sent(request: &Fields) -> Self {
         let text = |field: &'static str| (field, request.field(field).unwrap_or("").to_owned());
         Self { texts: FIELDS.into_iter().map(text).collect(), mistakes: BTreeMap::new() }

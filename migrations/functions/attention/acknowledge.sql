@@ -1,5 +1,5 @@
--- acknowledge: records that an alarm needs no more attention if it began by p_up_to. The later of
--- two such times wins, unless it is in the future (the clock stepped back). Removes
+-- acknowledge: records that an alarm needs no attention if it began at or before p_up_to. Of two
+-- such times the later one wins, unless it is in the future (the clock stepped back). Removes
 -- acknowledgements older than 30 days.
 create or replace function jobkit.acknowledge(
     p_what text, p_subject text, p_up_to timestamptz, p_reason text, p_actor text default null

@@ -1,7 +1,7 @@
--- note: adds an entry to the audit and returns it. Does nothing without an action: for the page of
--- an operation, which is recorded itself. Refuses long texts here, where every action passes.
--- The time is the server's, and p_actor is not verified. Runs as the owner: no other role writes to
--- the audit.
+-- note: adds an entry to the audit log and returns it. Does nothing without an action, as for the
+-- pages of an operation, whose beginning was recorded. Refuses long texts, since every action
+-- passes through here. The time is the server's, and p_actor is not verified. Runs as the owner: no
+-- other role writes to the audit log.
 create or replace function jobkit.note(
     p_actor text, p_action text, p_subject text, p_subject_id bigint, p_detail jsonb,
     p_subject_name text default null

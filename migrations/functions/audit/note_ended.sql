@@ -1,5 +1,5 @@
 -- note_ended: adds the result of an operation to the entry of its beginning, once. Runs as the
--- owner: no other role changes the audit.
+-- owner: no other role changes the audit log.
 create or replace function jobkit.note_ended(p_operation bigint) returns void
 language sql
 security definer

@@ -1,4 +1,4 @@
--- note_jobs: adds an entry about jobs to the audit, as `note` does; nothing if there are none.
+-- note_jobs: adds an entry about jobs to the audit log, like `note`; none if there are no jobs.
 create or replace function jobkit.note_jobs(
     p_actor text, p_action text, p_jobs bigint[], p_detail jsonb
 ) returns void

@@ -1,5 +1,5 @@
--- mute_cause: for this long, dead letters of this cause need no attention; null ends that. Returns
--- until when.
+-- mute_cause: keeps dead letters of this cause from needing attention for this long; null unmutes
+-- it. Returns until when it is muted.
 create or replace function jobkit.mute_cause(
     p_fingerprint text, p_for interval, p_actor text default null
 ) returns timestamptz

@@ -66,7 +66,7 @@ begin
     v_back := array(select unnest(v_now.here) except select unnest(v_now.ended || v_now.begun));
     put_back := v_back <> '{}';
     perform jobkit.make_ready(v_back);
-    -- Jobs that run or are blocked: if they fail, they do not run again.
+    -- Marks jobs that are running or blocked: if they fail, they do not run again.
     update jobkit.jobs j set coalesced_by = s.instead
     from unnest(v_seen.ids, v_seen.instead) as s (id, instead)
     where j.id = any (v_now.told) and s.id = j.id;

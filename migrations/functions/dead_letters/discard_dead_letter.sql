@@ -1,5 +1,5 @@
--- discard_dead_letter: removes one for good. outcome: `discard`, `replaying` (nothing was done) or
--- `missing`.
+-- discard_dead_letter: removes it permanently. outcome: `discard`, `replaying` (nothing was done)
+-- or `missing`.
 create or replace function jobkit.discard_dead_letter(p_id bigint, p_actor text, out outcome text)
 language plpgsql
 set search_path = pg_catalog, pg_temp

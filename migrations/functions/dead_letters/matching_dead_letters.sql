@@ -29,7 +29,7 @@ language sql stable as $$
             )
         ) l
     ), page as materialized (
-        -- In the order of their numbers: a sort would read on behind a full page.
+        -- They are in order already; a sort would read past the end of a full page.
         select l.nth, l.id from looked_at l where l.matches limit p_rows
     )
     select e.failed_at, e.id, p.nth, p.id

@@ -23,7 +23,7 @@ begin
     if found then
         raise exception 'jobkit: jobs of the kind "%" hide "%", but the path to it is broken in '
             'this payload', p_kind, v_path
-            using errcode = 'JK010', hint = 'Give an object with the next key at each step of the '
+            using errcode = 'JK010', hint = 'Pass an object with the next key at each step of the '
                 'path, or null.';
     end if;
 end

@@ -1,7 +1,7 @@
--- expiry: when a job expires that is to be kept until p_wanted. If `finished` has no partition for
--- that day, then at the beginning of the next day it has, otherwise at the end of the last. Creates
--- today's partition if there are none. Days are missing at the start, or in between after the clock
--- was wrong: no outcome may fail for that.
+-- expiry: when a job that should be kept until p_wanted expires. If `finished` has no partition for
+-- that day, it is the beginning of the next day that has one, or else the end of the last. Creates
+-- today's partition if there are none. Days may be missing at the start, or in between if the clock
+-- was wrong: no outcome may fail because of that.
 create or replace function jobkit.expiry(p_wanted timestamptz) returns timestamptz
 language plpgsql as $$
 declare

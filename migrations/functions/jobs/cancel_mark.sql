@@ -1,7 +1,7 @@
 -- cancel_mark: marks jobs so that, from its commit on, they can only end: retry, snooze, release
 -- and reap end them as cancelled, and a claim hands them out only to be settled as cancelled. A
 -- waiting job loses its unique key; one that runs, or may run, keeps it until it ends.
---   p_action, p_actor, p_detail  for the audit: `cancel` or `discard`, who, and why
+--   p_action, p_actor, p_detail  for the audit log: `cancel` or `discard`, who, and why
 -- Returns the jobs it marked. A single job: waits for the session that has it locked. Several jobs:
 -- tries for a fifth of a second and leaves out locked ones, since a producer may hold a job
 -- (`replace`) as long as its transaction is open, and nobody may wait while holding others.

@@ -35,7 +35,7 @@ begin
     if v_kind.concurrency_group is not null and p_concurrency_key is null
         and not v_kind.key_optional then
         raise exception 'jobkit: jobs of the kind "%" need a concurrency key', p_kind
-            using errcode = 'JK004', hint = 'Give p_concurrency_key => ….';
+            using errcode = 'JK004', hint = 'Pass p_concurrency_key => ….';
     elsif v_kind.concurrency_group is null and p_concurrency_key is not null then
         raise exception 'jobkit: jobs of the kind "%" take no concurrency key', p_kind
             using errcode = 'JK004', hint = 'Leave out p_concurrency_key.';
@@ -54,9 +54,9 @@ begin
         when p_unique_key is null and (p_unique_while, p_unique_for, p_on_duplicate,
             p_unique_group) is distinct from (null::text, null::interval, null::text, null::text)
             then 'p_unique_while, p_unique_for, p_on_duplicate and p_unique_group need a unique '
-                'key: give p_unique_key => …, or leave them out'
+                'key: pass p_unique_key => …, or leave them out'
         when p_coalesce_key is null and p_coalesce_group is not null
-            then 'p_coalesce_group needs a key: give p_coalesce_key => …, or leave it out'
+            then 'p_coalesce_group needs a key: pass p_coalesce_key => …, or leave it out'
         when p_coalesce_key is not null and p_unique_key is not null
             then 'a job can have p_unique_key or p_coalesce_key, not both: leave one out' end);
     v_job := jobkit.new_job(p_kind => p_kind, p_queue => coalesce(p_queue, v_kind.queue),

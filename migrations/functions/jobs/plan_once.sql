@@ -1,8 +1,8 @@
 -- plan_once: until the end of the transaction, one plan by indexes serves every call, whatever the
 -- statistics said when it was made. The cost added to other plans must not make the server compile
--- this one (JIT). A worker's own session has these settings for good, and says so. As settings of
--- `claim` and `settle` they would be set and reset in each call: a sixth of what a lone job costs
--- the server.
+-- this one (JIT). A worker's own session has these settings permanently (`jobkit.plans`). Attached
+-- to `claim` and `settle` they would be set and reset in each call: a sixth of what a single job
+-- costs the server.
 create or replace function jobkit.plan_once() returns void
 language plpgsql as $$
 begin

@@ -12,7 +12,7 @@ set enable_sort = off
 set jit = off
 as $$
 declare
-    -- A constant: compared with a volatile function, the scan would read all jobs that are not due.
+    -- A constant: with a volatile function, the scan would also read all jobs that are not due.
     v_now constant timestamptz := clock_timestamp();
     v_stuck bigint[] := jobkit.stuck();
     v_due record;
@@ -61,14 +61,14 @@ begin
     if v_queues <> '{}' then
         perform jobkit.wake(v_queues);
     end if;
-    -- `infinity` has no distance: the subtraction would fail, and the promotion with it.
+    -- Subtracting from `infinity` would fail, and the promotion with it.
     select min(s.run_at) - clock_timestamp() into next_in
     from jobkit.scheduled s where s.run_at < 'infinity' and s.job_id <> all (v_stuck);
     -- Also jobs that waited for the rate or the pause of their key.
     select * into v_keys from jobkit.grant_due(500);
     if promoted < p_limit then
-        -- Forget stuck jobs that nobody met again: they ended or go on. Last, and skipping locked
-        -- rows: a settle that records such a job may hold keys.
+        -- Forgets stuck jobs that were not met again: they have ended or work again. Last, and
+        -- skipping locked rows: a settle that records such a job may hold keys.
         delete from jobkit.stuck_jobs s where s.job_id = any (array(
             select o.job_id from jobkit.stuck_jobs o
             where o.retry_at <= v_now and o.transition = 'promote'

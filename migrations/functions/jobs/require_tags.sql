@@ -9,9 +9,9 @@ begin
         when jsonb_path_exists(t.tags, 'strict $[*] ? (@.type() != "string")') then
             'a tag is null or not a string'
         when jsonb_array_length(t.tags) > 32 then
-            'a job has 32 tags at most, not ' || jsonb_array_length(t.tags)
+            'a job may have 32 tags at most, not ' || jsonb_array_length(t.tags)
         when (select max(octet_length(e.tag)) from jsonb_array_elements_text(t.tags) as e (tag))
-            > 128 then 'a tag has 128 bytes at most' end))
+            > 128 then 'a tag may have 128 bytes at most' end))
     from unnest(p_tags) as t (tags);
 end
 $$;

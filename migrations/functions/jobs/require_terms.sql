@@ -11,7 +11,7 @@ begin
     perform jobkit.refuse(min(case
         when jsonb_typeof(t.terms) <> 'object' then 'the terms of a job are not an object'
         when octet_length(t.terms::text) > 16384 then
-            'the terms of a job have 16384 bytes at most, not ' || octet_length(t.terms::text)
+            'the terms of a job may have 16384 bytes at most, not ' || octet_length(t.terms::text)
         when exists (
             select from jsonb_each(t.terms) as e (key, value)
             where case when e.key in ('expires', 'retry_for') then case jsonb_typeof(e.value)

@@ -1,6 +1,6 @@
 -- reschedule: gives waiting jobs another time (null: now). A permit that one holds passes to the
 -- next job of its key.
---   p_actor, p_detail, p_action  for the audit: who, further details, and the action's name
+--   p_actor, p_detail, p_action  for the audit log: who, further details, and the action's name
 -- Returns the jobs it changed. Jobs that run, that follow another job, or that are to be cancelled
 -- stay as they are.
 create or replace function jobkit.reschedule(

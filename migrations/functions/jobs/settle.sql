@@ -6,8 +6,8 @@
 -- long), `cancel` (it is marked) or `supersede` (another job runs instead). Also returns `claim`
 -- with `job` for each job now in p_next, and `unblock` for the first job made ready in each queue
 -- and priority.
--- Locks claims FOR UPDATE: a weaker lock would let a late finish pass beside a retry. Waits at most
--- one second for any lock. Why one plan serves all calls: docs/decisions/0005-sessions.md.
+-- Locks claims FOR UPDATE: a weaker lock would admit a late finish and a retry at once. Waits at
+-- most one second for any lock. Why one plan serves all calls: docs/decisions/0005-sessions.md.
 create or replace function jobkit.settle(
     p_worker bigint, p jobkit.outcomes, p_next bigint default null, p_queues text[] default '{}',
     p_room integer[] default '{}'

@@ -29,7 +29,7 @@ begin
         perform jobkit.bury(p_job, p_job.attempt, 'exhausted', coalesce(
             (select a.error from jobkit.attempts a where a.job_id = p_job.id
                 order by a.attempt desc limit 1),
-            'it was found without an attempt left'), null);
+            'it was found with no attempts left'), null);
         return 'bury';
     elsif v_ending = 'retry' and v_attempt >= p_job.max_attempts then
         v_ending := 'bury';

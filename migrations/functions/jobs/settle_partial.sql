@@ -3,10 +3,8 @@
 -- there may be permits and replays among them.
 -- Locks the claims, each found by its key: a scan would walk the dead entries that pile up while a
 -- transaction pins the horizon. FOR UPDATE returns each row as it is once locked.
--- Lists that are equal, in the order of ids, are compared as a whole. Otherwise each job is looked
--- up in one hash table; without `is true`, the first IN would become a join, with a table for each
--- claim.
--- join, and make a table for each claim.
+-- Equal lists, in the order of ids, are compared as a whole. Otherwise each job is looked up in one
+-- hash table; without `is true`, the first IN would become a join, with a table for each claim.
 create or replace function jobkit.settle_partial(
     p_worker bigint, p jobkit.outcomes,
     out held bigint[], out keyed boolean, out replaying boolean

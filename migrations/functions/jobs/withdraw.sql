@@ -14,12 +14,12 @@ begin
         select j.id, j.queue, j.priority, j.run_at, j.concurrency_group, j.concurrency_key
         from jobkit.jobs j where j.id = any (p_jobs)
     ),
-    -- Job by job: a join could walk all that is ready, scheduled or blocked.
+    -- Job by job: a join could scan all ready, scheduled or blocked rows.
     of_ready as (
         delete from jobkit.ready r
         where r.ctid = any (array(
             select r.at from asked j
-            -- Each in its own probe: one for both could walk the whole priority.
+            -- One probe for each; a single one for both could scan the whole priority.
             cross join unnest('{f,t}'::boolean[]) as w (without_permit)
             cross join lateral (
                 select q.ctid as at from jobkit.ready q

@@ -1,12 +1,12 @@
 -- Limits are data. A change locks the table, so that no permit granted under the old limit commits
--- after it. After a raise the caller runs a `sweep` for blocked jobs. A lowered limit takes no
--- permit away: the next is granted once fewer are taken.
+-- after it. After raising a limit, the caller runs a `sweep` for blocked jobs. Lowering it takes no
+-- permit away: no more are granted until fewer are taken.
 
--- announce_limits: records what the code of a worker says of limits; the last start wins. Returns
--- what changed, and locks nothing if nothing did.
+-- announce_limits: records the limits in a worker's code; the last start wins. Returns what
+-- changed, and locks nothing if nothing did.
 --   p_said  [{"scope": "group", "name": "pay", "running": 2, "every": "1 s", "burst": 1}, …], and
---           `waiting` of a queue; what is left out, the code does not say
--- A limiter with the name of a group that jobs have keys of is refused. Otherwise a group becomes a
+--           `waiting` of a queue; parts that are left out are not limited by the code
+-- Refuses a limiter that has the name of a group whose keys jobs use. Otherwise a group becomes a
 -- limiter, or a limiter a group.
 create or replace function jobkit.announce_limits(p_said jsonb)
 returns table (scope text, name text, before jsonb, after jsonb)

@@ -1,5 +1,5 @@
--- fit_limits: creates the turns and bounds of what is limited, and deletes those of what is not.
--- Workers look at all bounds anew. The caller holds the EXCLUSIVE lock of `limits`.
+-- fit_limits: creates the turns and bounds of what is limited, and deletes all others. Workers then
+-- look at all bounds again. The caller holds the EXCLUSIVE lock of `limits`.
 create or replace function jobkit.fit_limits() returns void
 language plpgsql as $$
 begin

@@ -39,7 +39,7 @@ begin
             union all select q.queue from jobkit.ready_queues() q where p_scope <> 'queue'
         ) q
         cross join generate_series(-3, 3) as p (priority)
-        -- Each in its own probe: a join could walk all that is ready.
+        -- One probe for each; a join could scan all ready rows.
         cross join lateral (
             select r.job_id, r.kind from jobkit.ready r
             where r.queue = q.queue and r.priority = p.priority and not r.without_permit

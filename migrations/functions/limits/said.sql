@@ -1,4 +1,4 @@
--- said: what is said of a limit, in the form in which `read_limit` takes it.
+-- said: the parts of a limit that are set, in the form that `read_limit` takes.
 create or replace function jobkit.said(
     p_running integer, p_every interval, p_burst integer, p_waiting integer
 ) returns jsonb

@@ -1,4 +1,4 @@
--- set_limit: sets what an operator says of a limit, which takes precedence over what code says.
+-- set_limit: sets an operator's limit, which overrides the limit in code.
 --   p_scope  queue, kind, group, limiter, or key
 --   p_name   its name; of a key, that of its group or limiter
 --   p_key    the key; null for the others
@@ -21,13 +21,13 @@ declare
     v_before jsonb;
     v_after jsonb;
 begin
-    perform jobkit.refuse('a key, and nothing else, has a text that is its key')
+    perform jobkit.refuse('the scope "key" needs a key, and no other scope takes one')
     where (p_scope = 'key') <> (p_key is not null);
     if p_scope = 'key' then
         return jobkit.limit_key(p_name, p_key, p_rule, p_actor);
     end if;
     perform jobkit.require_read_committed();
-    perform jobkit.refuse('the name of a ' || p_scope || ' has 1 to 128 bytes, not '
+    perform jobkit.refuse('the name of a ' || p_scope || ' must have 1 to 128 bytes, not '
         || octet_length(p_name))
     where octet_length(p_name) not between 1 and 128;
     lock table jobkit.limits in exclusive mode;

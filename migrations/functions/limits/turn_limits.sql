@@ -1,4 +1,4 @@
--- turn_limits: the turns, with the limit and the rate that hold for each.
+-- turn_limits: the turns, with the limit and the rate that apply to each.
 create or replace view jobkit.turn_limits as
     select t.scope, t.name, t.tat, coalesce(l.running, l.code_running) as running,
         nullif(coalesce(l.every, l.code_every), '0') as every,

@@ -7,7 +7,7 @@ create or replace view jobkit.listed_jobs as
         j.cancel_requested_at is not null as cancel_requested, j.run_at, j.created_at,
         j.concurrency_group, j.concurrency_key, j.tags,
         case
-            -- Each in its own probe: one for both could walk the whole priority.
+            -- One probe for each; a single one for both could scan the whole priority.
             when exists (
                 select from jobkit.ready r where r.queue = j.queue and r.priority = j.priority
                     and r.without_permit and r.job_id = j.id

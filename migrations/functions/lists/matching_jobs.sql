@@ -62,13 +62,13 @@ language sql stable as $$
             select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
                 f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.outcome
             from jobkit.ended_in(p_listing,
-                -- The places of other listings begin with other fields.
+                -- Places in other listings begin with other fields.
                 case when p_listing in ('finished', 'discarded', 'cancelled')
                     then (p_place ->> 0)::bigint end,
                 p_window, (p_filter ->> 'id')::bigint) f
         ) l
     ), page as materialized (
-        -- In the order of their numbers: a sort would read on behind a full page.
+        -- They are in order already; a sort would read past the end of a full page.
         select * from looked_at l where l.matches limit p_rows
     )
     select (select count(*) from looked_at l where l.matches), (select count(*) from looked_at l),

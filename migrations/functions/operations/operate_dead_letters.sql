@@ -25,12 +25,12 @@ begin
     );
     perform jobkit.operation_took(p_operation.id,
         cardinality(v_page.ids) - cardinality(v_left), v_left, array(
-            select case when d.id is null then 'there is none'
+            select case when d.id is null then 'does not exist'
                 when d.state <> all (v_states) then d.state
                 when d.failed_at > p_operation.until then 'failed again'
                 when v_replay and d.unique_key is not null and k.job_id <> d.job_id
                     then 'its unique key is held by job ' || k.job_id
-                else 'in other hands' end
+                else 'locked by another session' end
             from unnest(v_left) as u (id)
             left join jobkit.dead_letters d on d.id = u.id
             left join jobkit.unique_keys k on k.scope = d.unique_scope and k.key = d.unique_key

@@ -20,7 +20,7 @@ begin
             else array(select j.id from jobkit.jobs j where j.id = any (v_page.ids) order by 1) end;
         v_left := array(select unnest(v_page.ids) except select unnest(v_batch) order by 1);
         perform jobkit.operation_took(p_operation.id, 0, v_left, array(
-            select case when j.id is null then 'ended by itself' else 'in other hands' end
+            select case when j.id is null then 'already ended' else 'locked by another session' end
             from unnest(v_left) as u (id) left join jobkit.jobs j on j.id = u.id order by u.id
         ));
         update jobkit.operations o set batch = v_batch, tries = 0,
@@ -42,14 +42,14 @@ begin
     ) else '{}' end;
     v_left := array(select unnest(v_left) except select unnest(v_again) order by 1);
     if v_ended then
-        -- They run and are marked: being asked to stop is all that was requested.
+        -- They run and are marked: asking them to stop is all that was requested.
         v_asked := cardinality(v_left);
         v_left := '{}';
     end if;
     perform jobkit.operation_took(p_operation.id,
         cardinality(v_batch) - cardinality(v_left) - cardinality(v_again), v_left,
         array(
-            select case when l.id is null then 'ended by itself'
+            select case when l.id is null then 'already ended'
                 when l.cancel_requested then 'marked as cancelled' else l.state end
             from unnest(v_left) as u (id) left join jobkit.listed_jobs l on l.id = u.id
             order by u.id

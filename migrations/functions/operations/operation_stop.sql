@@ -1,5 +1,5 @@
 -- operation_stop: ends an open operation as cancelled or failed, after waiting for the page in
--- progress. What is done stays done. Returns whether it was open.
+-- progress. What it has done is not undone. Returns whether it was open.
 create or replace function jobkit.operation_stop(
     p_id bigint, p_state text, p_error text, p_actor text
 ) returns boolean

@@ -2,9 +2,9 @@
 -- keys where nothing is blocked and all of these jobs fit. Never at once for keys with a rate; an
 -- override or a pause of a key makes it crowded.
 -- Returns the other jobs and their keys.
--- It judges the row as it is once locked, and `decide_lock` keeps the limits of groups as they are.
--- Writing a key column makes this the lock of FOR UPDATE. It must be planned with hash joins: any
--- other plan would compare every row with every other.
+-- It evaluates the row after locking it, and `decide_lock` keeps the limits of groups unchanged.
+-- Writing a key column makes this a FOR UPDATE lock. It must be planned with hash joins: any other
+-- plan would compare every row with every other.
 create or replace function jobkit.acquire(
     p_jobs bigint[], out jobs bigint[], out groups text[], out keys text[]
 )

@@ -2,7 +2,7 @@
 -- and in order.
 -- DO UPDATE … WHERE false locks without writing, and copes with a row that is being deleted. With
 -- DO NOTHING, the second session to use a new key would decide without its lock. Naming a key
--- column makes it the lock of FOR UPDATE, not a weaker one.
+-- column makes it a FOR UPDATE lock, not a weaker one.
 create or replace function jobkit.create_semaphores(p_groups text[], p_keys text[]) returns void
 language plpgsql as $$
 begin

@@ -1,5 +1,5 @@
--- grant_due: grants permits of up to p_limit keys whose `due_at` has come, since time alone made
--- room there. Several workers at once take different keys.
+-- grant_due: grants permits of up to p_limit keys whose `due_at` has come, which only waited for
+-- time. Several workers at once take different keys.
 -- Returns how many jobs became ready, and how long until the next key is due. If a key fails, keys
 -- are done one by one, and the failing key waits for a moment.
 create or replace function jobkit.grant_due(

@@ -1,6 +1,6 @@
 -- key_limits: semaphores with the limit and rate in effect for each. For `timed` ones the clock
--- decides as well (`room`); `reserved` slots are kept for jobs that have yet to begin. No clock in
--- here: a volatile expression would be computed even when not asked for.
+-- decides as well (`room`); `reserved` slots are kept for jobs that have yet to begin. The clock is
+-- not read here: a volatile expression would be computed even if not used.
 create or replace view jobkit.key_limits as
     select s.concurrency_group, s.concurrency_key, s.taken, s.override_limit, s.from_priority,
         s.from_id, s.crowded, s.ctid as at,

@@ -1,6 +1,6 @@
 -- signal: takes back the permits of these jobs and locks their semaphores.
 --   p_last  none of these jobs asks for a permit again: unused semaphores are deleted at once, and
---           not returned. That is judged on the row as it is once locked
+--           not returned. Whether one is unused is decided on the locked row
 -- Returns how many permits each key gave back, and 0 for the keys that the caller names.
 -- `grant_permits` must follow.
 create or replace function jobkit.signal(

@@ -14,7 +14,7 @@ begin
     from (
         select r.job_id from jobkit.ready_queues() q
         cross join generate_series(-3, 3) as p (priority)
-        -- Each in its own probe: a join could walk all that is ready.
+        -- One probe for each; a join could scan all ready rows.
         cross join lateral (
             select r.job_id, r.queue, r.kind from jobkit.ready r
             where r.queue = q.queue and r.priority = p.priority and not r.without_permit

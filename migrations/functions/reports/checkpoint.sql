@@ -1,5 +1,5 @@
--- checkpoint: stores how far a running job has come, for its next attempt. If the claim no longer
--- holds the job, it writes nothing and returns false: another attempt may be further already.
+-- checkpoint: stores how far a running job has got, for its next attempt. If the claim no longer
+-- holds the job, it writes nothing and returns false: another attempt may have got further.
 -- Locks the row of the claim, so that no outcome and no reaper gets between the check and the
 -- commit. The job's row is not locked: once the claim is free, nobody who ends the job waits for
 -- us.

@@ -1,4 +1,4 @@
--- pause_schedule: from now on its instants are recorded, not fired. If it is paused already, the
+-- pause_schedule: from now on its instants are recorded as skipped. If it is paused already, the
 -- time stays and the reason is replaced. Returns whether it was not paused before; null: no such
 -- schedule.
 create or replace function jobkit.pause_schedule(p_name text, p_actor text, p_reason text)

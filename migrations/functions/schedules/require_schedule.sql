@@ -7,7 +7,7 @@ as $$
 begin
     perform jobkit.refuse(coalesce(
         case when octet_length(p_schedule.name) between 1 and 128 is not true then
-            'the name of a schedule has 1 to 128 bytes, not '
+            'the name of a schedule must have 1 to 128 bytes, not '
                 || coalesce(octet_length(p_schedule.name), 0) end,
         jobkit.wrong_with(p_schedule.kind, p_schedule.queue, p_schedule.priority,
             p_schedule.max_attempts, p_schedule.concurrency_group, p_schedule.concurrency_key,

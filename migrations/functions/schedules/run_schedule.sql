@@ -1,5 +1,5 @@
--- run_schedule: enqueues a job of this schedule now, even if it is paused or other jobs of it run.
--- Its times stay as they are. Returns the job; null: no such schedule.
+-- run_schedule: enqueues a job of this schedule now, even if it is paused or its other jobs are
+-- running. Its times do not change. Returns the job; null: no such schedule.
 create or replace function jobkit.run_schedule(p_name text, p_actor text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -22,7 +22,8 @@ begin
     end if;
     perform jobkit.refuse(case when p_args is null then 'the payload is null'
         when octet_length(p_topic) between 1 and 128 is not true then
-            'the name of a topic has 1 to 128 bytes, not ' || coalesce(octet_length(p_topic), 0)
+            'the name of a topic must have 1 to 128 bytes, not '
+                || coalesce(octet_length(p_topic), 0)
         when p_version not between 1 and 32767 then
             'a version must be 1 to 32767, not ' || p_version
         when jsonb_typeof(p_metadata) <> 'object' then

@@ -28,9 +28,9 @@ begin
                 or (u.key is null or u.while = 'coalesce') and u.term is not null
                 then 'a unique key is incomplete, or has options that do not go with it'
             when octet_length(u.scope) not between 1 and 128 then
-                'the group of a unique key has 1 to 128 bytes, not ' || octet_length(u.scope)
+                'the group of a unique key must have 1 to 128 bytes, not ' || octet_length(u.scope)
             when octet_length(u.key) > 512 then
-                'a key has 512 bytes at most, not ' || octet_length(u.key)
+                'a key may have at most 512 bytes, not ' || octet_length(u.key)
             when u.while not in ('queued', 'running', 'unfinished', 'coalesce') then
                 'a key must be unique while queued, running or unfinished, not ' || u.while
             when u.on_duplicate not in ('skip', 'replace', 'debounce', 'run_again') then
@@ -39,7 +39,7 @@ begin
                 then 'run_again needs a key that is unique while unfinished, without a time to '
                     'keep it'
             when u.term not between '1 second' and '366 days' then
-                'a key is kept for 1 second to 366 days, not ' || u.term end as of_key
+                'a key can be kept for 1 second to 366 days, not ' || u.term end as of_key
         from (
             select unnest(p.kind) as kind, unnest(p.queue) as queue, unnest(p.priority) as priority,
                 unnest(p.max_attempts) as max_attempts, unnest(p.concurrency_group) as grp,

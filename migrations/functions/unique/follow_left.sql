@@ -54,7 +54,7 @@ exception when others then
     if sqlstate like '40%' or sqlstate = '57014' then
         raise;
     end if;
-    raise warning 'jobkit: those that follow were not looked at: %', sqlerrm;
+    raise warning 'jobkit: the followers of unique keys were not processed: %', sqlerrm;
     update jobkit.sweeps s set followed_to = v_last;
     return 0;
 end

@@ -33,7 +33,7 @@ create or replace view jobkit.job_violations as
     union all
     select j.id, 'attempts beyond the limit' from jobkit.jobs j where j.attempt >= j.max_attempts
     union all
-    select j.id, 'half a concurrency key, or half a replay' from jobkit.jobs j
+    select j.id, 'incomplete concurrency key or replay' from jobkit.jobs j
     where (j.concurrency_group is null) <> (j.concurrency_key is null)
         or (j.dead_letter_id is null) <> (j.generation is null)
     union all
@@ -43,7 +43,7 @@ create or replace view jobkit.job_violations as
         or greatest(octet_length(j.concurrency_key), octet_length(j.dead_letter_key)) > 512
         or j.priority not between -3 and 3 or j.max_attempts < 1
     union all
-    select j.id, 'without its unique key, or with half of one' from jobkit.jobs j
+    select j.id, 'unique key missing or incomplete' from jobkit.jobs j
     where (j.unique_key is null) <> (j.unique_scope is null)
         or (j.unique_key is null) <> (j.unique_while is null)
         or j.unique_while <> 'coalesce' and j.cancel_requested_at is null
@@ -59,7 +59,7 @@ create or replace view jobkit.job_violations as
     select s.job_id, 'scheduled at another time'
     from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id where s.run_at <> j.run_at
     union all
-    select s.job_id, 'retrying, or not, against its attempts'
+    select s.job_id, 'retrying flag does not match the attempts'
     from jobkit.scheduled s join jobkit.jobs j on j.id = s.job_id
     where s.retrying <> (j.attempt > 0)
     union all
@@ -78,7 +78,7 @@ create or replace view jobkit.job_violations as
         is distinct from (j.queue, j.priority, jobkit.versioned(j.kind, j.version),
             j.concurrency_group, j.concurrency_key)
     union all
-    select r.job_id, 'ready as the holder of a permit it does not hold'
+    select r.job_id, 'ready with a permit it does not hold'
     from jobkit.ready r
     where not r.without_permit and not exists (
         select from jobkit.permits p
@@ -95,7 +95,7 @@ create or replace view jobkit.job_violations as
             and p.concurrency_key = j.concurrency_key
     ))
     union all
-    select p.job_id, 'permit of a job that neither runs nor is ready to'
+    select p.job_id, 'permit of a job that is neither running nor ready with it'
     from jobkit.permits p
     where not exists (
             select from jobkit.ready r where r.job_id = p.job_id and not r.without_permit

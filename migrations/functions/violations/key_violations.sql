@@ -10,7 +10,7 @@ create or replace view jobkit.key_violations as
     ) h on h.concurrency_group = s.concurrency_group and h.concurrency_key = s.concurrency_key
     where s.taken <> coalesce(h.n, 0)
     union all
-    select s.concurrency_group, s.concurrency_key, 'a semaphore for nothing'
+    select s.concurrency_group, s.concurrency_key, 'unused semaphore'
     from jobkit.semaphores s
     where s.taken = 0 and s.override_limit is null and s.override_rate is null
         and not exists (
@@ -35,7 +35,7 @@ create or replace view jobkit.key_violations as
             and s.concurrency_key = w.concurrency_key
     )
     union all
-    select b.concurrency_group, b.concurrency_key, 'blocked where no search begins'
+    select b.concurrency_group, b.concurrency_key, 'blocked before the start of the search'
     from jobkit.blocked_executions b
     join jobkit.semaphores s on s.concurrency_group = b.concurrency_group
         and s.concurrency_key = b.concurrency_key

@@ -1,4 +1,4 @@
--- announce: records what a binary says of its kinds; the last one wins. Rows are sorted, so that
+-- announce: records the settings of a binary's kinds; the last one wins. Rows are sorted, so that
 -- starting workers do not deadlock, and unchanged rows are not written. Arrays from p_auto_replay
 -- on may be shorter: missing entries mean none.
 create or replace function jobkit.announce(

@@ -30,6 +30,6 @@ begin
         end if;
     end loop;
     return jobkit.give_back(p_worker, v_ids, v_suspects,
-        'claimed alone, and the answer with its payload was lost');
+        'claimed alone, and the reply with its payload was lost');
 end
 $$;

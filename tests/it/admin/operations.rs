@@ -170,7 +170,7 @@ async fn what_others_have_in_hand_is_skipped_and_named() {
     let ended = desk.finish(begun.id, 500).await;
     assert_eq!((ended.done, ended.skipped), (2, 1));
     let results = desk.admin.operation(begun.id).results().await.unwrap();
-    assert_eq!((results[0].subject, &*results[0].outcome), (held, "in other hands"));
+    assert_eq!((results[0].subject, &*results[0].outcome), (held, "locked by another session"));
     other.run("rollback").await.unwrap();
 }
 

@@ -38,7 +38,7 @@ async fn only_the_selected_jobs_are_cancelled_and_it_says_of_which_it_could_not(
     assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 23, 2));
     assert!(desk.job(running).await.cancel_requested && ended.stop_requested == 1);
     let mut told =
-        vec![(gone.0, "ended by itself".to_owned()), (nobody.0, "ended by itself".to_owned())];
+        vec![(gone.0, "already ended".to_owned()), (nobody.0, "already ended".to_owned())];
     told.sort();
     assert_eq!(skipped(&desk, begun.id).await, told);
     assert_eq!(desk.place(later).await, "cancel: cancelled");
@@ -80,7 +80,8 @@ async fn only_the_selected_dead_letters_are_replayed_and_discarded() {
     let begun = desk.begin(&replay, "replay").await;
     let ended = desk.finish(begun.id, 7).await;
     assert_eq!((&*ended.verb, ended.done, ended.skipped), ("replay", 19, 2));
-    let mut told = vec![(ids[0].0, "replaying".to_owned()), (nobody.0, "there is none".to_owned())];
+    let mut told =
+        vec![(ids[0].0, "replaying".to_owned()), (nobody.0, "does not exist".to_owned())];
     told.sort();
     assert_eq!(skipped(&desk, begun.id).await, told);
     let open = desk.admin.count_dead_letters(&DeadLetterFilter::all()).await.unwrap();
@@ -112,8 +113,10 @@ async fn what_failed_again_since_or_is_in_other_hands_is_left_alone() {
     let ended = desk.finish(begun.id, 500).await;
     holder.rollback().await.unwrap();
     assert_eq!((ended.done, ended.skipped), (1, 2));
-    let mut told =
-        vec![(ids[0].0, "failed again".to_owned()), (ids[1].0, "in other hands".to_owned())];
+    let mut told = vec![
+        (ids[0].0, "failed again".to_owned()),
+        (ids[1].0, "locked by another session".to_owned()),
+    ];
     told.sort();
     assert_eq!(skipped(&desk, begun.id).await, told);
 }

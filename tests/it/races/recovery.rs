@@ -131,7 +131,7 @@ pub(crate) async fn t57_a_job_without_queue_mates_or_lineage_is_moved(lab: Lab) 
     }
     let found = "string_agg(concat_ws(' ', key, worker_id, attempt, error), ', ' order by id)";
     let found = format!("select {found} from jobkit.dead_letters");
-    let expected = "3 last, 3 it was found without an attempt left";
+    let expected = "3 last, 3 it was found with no attempts left";
     assert_eq!(world.lab.value::<String>(&found).await, expected);
     assert_eq!(world.call(replay_page(10)).await, "2 replayed, 0 skipped");
 }

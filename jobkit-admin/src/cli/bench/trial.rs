@@ -8,14 +8,14 @@ use jobkit::{Declared, Job, JobContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The queue and the kind, which are only for this.
+/// The queue and the kind of the benchmark, used for nothing else.
 pub(super) const NAME: &str = "jobkit_bench";
 
 /// A job that does nothing, with a payload of the usual size. It is declared by hand: with
 /// `#[job]`, every worker that links this crate would announce it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trial {
-    /// Its place in the stopwatch; none when it is not timed.
+    /// Its number in the stopwatch; `None` if it is not timed.
     number: Option<usize>,
     email: String,
     template: String,
@@ -75,7 +75,7 @@ impl Quantiles {
         self.0.len()
     }
 
-    /// This share of them is smaller.
+    /// The value that this share of the times is below.
     fn at(&self, share: f64) -> Option<f64> {
         let last = self.0.len().checked_sub(1)?;
         self.0.get((last as f64 * share) as usize).copied()

@@ -37,7 +37,7 @@ pub(in crate::cli) struct Open {
     /// Only with this tag
     #[arg(long)]
     tag: Option<String>,
-    /// Only this cause, by its fingerprint
+    /// Only with this cause, given by its fingerprint
     #[arg(long)]
     fingerprint: Option<String>,
     /// Only if the last failure was before this time: 2026-01-31T12:00:00Z

@@ -17,7 +17,7 @@ use crate::format::payload;
 use crate::format::show::{count, matching, utc};
 use crate::format::values;
 
-/// Where a page of dead letters ended: `2026-01-31T12:00:00.123456Z,4711`.
+/// The end of a page of dead letters: `2026-01-31T12:00:00.123456Z,4711`.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Place(DeadLetterCursor);
 
@@ -30,7 +30,7 @@ impl FromStr for Place {
             let failed_at: DateTime<Utc> = failed_at.parse().ok()?;
             Some(Self(DeadLetterCursor { failed_at, id: DeadLetterId(id.parse().ok()?) }))
         };
-        place().ok_or("this is not a place in a list of dead letters; start from the first page")
+        place().ok_or("not a position in a list of dead letters; start from the first page")
     }
 }
 
@@ -132,7 +132,7 @@ fn whole(desk: &Desk, letter: &DeadLetter) -> String {
     text
 }
 
-/// How many it would act on, and some of them.
+/// How many would be affected, with some examples.
 pub(super) fn preview(preview: &Preview, verb: &str, what: &str) -> Answer {
     let number = matching(&preview.count);
     let mut text = format!("{number} dead letters would be {what}");

@@ -1,4 +1,4 @@
--- How jobs ended, as far as something is kept of them: from the history, or as dead letters.
+-- How jobs ended, if they are still kept: from the history, or as dead letters.
 -- $1 jobs
 select f.job_id, f.outcome, f.reason, f.result::text as result
 from unnest($1::bigint[]) as a (id)

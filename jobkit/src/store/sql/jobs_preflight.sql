@@ -1,7 +1,7 @@
--- A sample of the payloads that are stored: of the $1 oldest and the $1 newest live jobs, and of as
--- many open dead letters, the first and the last $2 of each kind and version (`versioned`), 64 MiB
--- together; and how many of it there are among those.
--- $1 how many are looked at from each end, $2 how many are read of each
+-- A sample of the stored payloads: of the $1 oldest and the $1 newest live jobs, and of as many
+-- open dead letters, the first and the last $2 of each kind and version (`versioned`), 64 MiB in
+-- total; and how many of each there are among those.
+-- $1 how many to look at from each end, $2 how many to read of each
 with live as (
     (select j.id from jobkit.jobs j order by j.id limit $1)
     union (select j.id from jobkit.jobs j order by j.id desc limit $1)

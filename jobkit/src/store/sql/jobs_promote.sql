@@ -1,7 +1,7 @@
 -- promote: makes due jobs ready, by the primary key of `scheduled`; and whether an operation is
--- open, whether a schedule is due, and whether a worker will be asleep, for all that enqueues
--- know, when it looks again; and in how long somebody has to look at a bound. The next schedule
--- counts as the next job does.
+-- open, whether a schedule is due, whether enqueues will still see the worker as asleep when it
+-- looks again, and how long until a bound must be looked at. The next schedule counts like the next
+-- job.
 -- $1 how many at most, $2 the worker, $3 when it looks again
 select p.promoted, least(p.next_in, (
     select s.next_at - clock_timestamp() from jobkit.schedules s
@@ -13,7 +13,7 @@ select p.promoted, least(p.next_in, (
 ) as firing, exists (
     select from jobkit.sleepers s where s.worker_id = $2 and s.until > clock_timestamp() + $3
 ) as told, (
-    -- As `look_at_bounds` has it: at once, where the last look was later than now.
+    -- As in `look_at_bounds`: at once if the last look was later than now.
     select min(least(b.next_look, case when b.looked_at > clock_timestamp()
         then clock_timestamp() end)) - clock_timestamp()
     from jobkit.bounds b

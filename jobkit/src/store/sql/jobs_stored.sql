@@ -1,4 +1,4 @@
--- The live jobs of some kinds, whatever their state, as the test of an application sees them.
+-- The live jobs of these kinds in any state, as an application's test sees them.
 -- $1 kinds
 select j.id, j.kind, coalesce(j.version, 1) as version, j.queue, j.priority, j.attempt,
     j.max_attempts, j.run_at, j.created_at,

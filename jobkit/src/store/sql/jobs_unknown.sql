@@ -1,5 +1,5 @@
--- Kinds at the head of the served queues that this worker does not know; the first 1,000 rows of
--- each queue are looked at, so a large backlog costs no more than a small one.
+-- Kinds at the head of the served queues that this worker does not know; looks at the first 1,000
+-- rows of each queue, so a large backlog costs no more than a small one.
 -- $1 queues, $2 kinds known
 select distinct h.kind, h.queue
 from unnest($1::text[]) as q (queue)

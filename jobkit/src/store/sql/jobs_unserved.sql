@@ -1,5 +1,5 @@
--- Queues that have ready jobs, and whether a live worker serves each, for start-up to name. Walks
--- the primary key of `ready` from queue to queue, so it reads one row for each, not the backlog.
+-- Queues that have ready jobs, and whether a live worker serves each; logged at start-up. Walks the
+-- primary key of `ready` from queue to queue, so it reads one row of each, not the backlog.
 select q.queue, exists (
     select from jobkit.workers w
     where w.lease_until > clock_timestamp()

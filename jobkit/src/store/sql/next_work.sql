@@ -1,7 +1,7 @@
--- How long until there is something to do for a worker of some queues; null when nobody knows of
--- anything, or only of what never comes: an infinite time has no distance. What waits in a paused
--- queue, or is of a paused kind, is nothing to do, and what others run is theirs.
--- $1 queues, $2 how the names of others begin
+-- How long until there is something to do for a worker of these queues; null if there is nothing,
+-- or only at an infinite time. Jobs in a paused queue or of a paused kind do not count, nor do jobs
+-- that other workers are running.
+-- $1 queues, $2 prefixes of the names of further queues
 select case when n.at < 'infinity' then greatest(n.at - clock_timestamp(), '0') end as rests
 from (select least(
     case when exists (

@@ -1,4 +1,4 @@
--- The oldest operation that is open, or this one if it is; and how long it rests: a second at most
+-- The oldest open operation, or this one if it is open; and how long it rests: a second at most
 -- (`operate`).
 -- $1 only this one, null for any
 select o.id, case when o.next_at <= clock_timestamp() + interval '1 s'

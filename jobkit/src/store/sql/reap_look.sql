@@ -1,4 +1,4 @@
--- reap: whether a lease has lapsed, whether a claim has no worker, and when that was so.
+-- reap: whether a lease has lapsed, whether a claim has no worker, and the time of this look.
 select exists (
         select from jobkit.workers w where w.lease_until < clock_timestamp()
     ) as lapsed,

@@ -1,5 +1,5 @@
--- Schedules that are due, the longest first.
--- $1 how many at most, $2 schedules to leave alone, $3 only this one (null: all)
+-- Schedules that are due, the longest overdue first.
+-- $1 how many at most, $2 schedules to leave out, $3 only this one (null: all)
 select s.name, s.times, s.next_at, s.catch_up, s.catch_up_max, s.catch_up_window, s.overlap,
     s.paused_at is not null as paused, octet_length(s.args::text) as bytes, now() as now
 from jobkit.schedules s

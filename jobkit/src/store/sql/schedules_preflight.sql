@@ -1,4 +1,4 @@
--- The payloads of schedules, by name, 64 MiB together.
+-- The payloads of schedules, by name, 64 MiB in total.
 -- $1 how many at most
 select s.kind, s.name, s.args::text as args
 from (

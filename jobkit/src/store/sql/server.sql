@@ -1,3 +1,3 @@
--- What kind of server and database this is, on a connection of which nothing is known yet.
+-- The server's version and the database's encoding, on a connection with unknown settings.
 select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 as version,
     pg_catalog.current_setting('server_encoding') as encoding

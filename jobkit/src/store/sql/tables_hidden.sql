@@ -1,5 +1,5 @@
--- Our tables of which row security may hide rows from this role: it has no policy for everything
--- there, or one that restricts.
+-- Our tables in which row security may hide rows from this role: there is no policy that allows
+-- everything, or a restrictive one.
 select c.relname::text
 from pg_class c
 where c.relnamespace = 'jobkit'::regnamespace and c.relkind in ('r', 'p')

@@ -1,5 +1,5 @@
--- Time passes for what is there, by moving it into the past: jobs and what their due times depend
--- on. Not leases, nor the history, which is filed by the day; nor the time that never comes.
+-- Lets time pass by moving what is stored into the past: jobs and what their due times depend on.
+-- Leases, the history (which is stored by day) and infinite times stay as they are.
 -- $1 how long
 with jobs as (
     update jobkit.jobs set created_at = created_at - $1::interval,

@@ -1,5 +1,4 @@
--- Removes a worker as `reap_workers` does, whose lease may be valid; its claims have no worker
--- then.
+-- Removes a worker like `reap_workers`, even if its lease is valid; its claims then have no worker.
 -- $1 worker
 with lost as (
     insert into jobkit.lost_workers (id, name, jobs)

@@ -1,7 +1,7 @@
--- Whether a database is as the start of a worker would leave it, without a lock; whether something
--- in it waits for a time; and the queues of its live jobs, and of those that are ready, that of the
--- oldest first.
--- $1 kinds, $2 days of the history that are to be there, $3 the limits of their groups, as
+-- Whether a database is as a worker's start would leave it, checked without locks; whether anything
+-- in it waits for a time; and the queues of its live jobs, and those of its ready jobs, the oldest
+-- job's first.
+-- $1 kinds, $2 days of history that must exist, $3 the limits of their groups, as
 -- `announce_limits` reads them
 select not exists (
     select from unnest($1::text[]) as i (kind)

@@ -1,6 +1,6 @@
--- publish: a job for each kind that subscribes to a topic, and which kinds these are. It only reads
--- and inserts. It runs in a session of the application's, whatever its search_path. Every parameter
--- is text or null, so that each driver can send it.
+-- publish: enqueues a job for each kind that subscribes to a topic, and returns these kinds. It
+-- only reads and inserts. It runs in the application's session, with any search_path. Every
+-- parameter is text or null, so that each driver can send it.
 -- $1 topic, $2 payload, $3 version, $4 terms
 select e.job_id, e.kind
 from jobkit.fan_out($1::pg_catalog.text, $2::pg_catalog.text,

@@ -1,6 +1,6 @@
--- A page of what operators did, the newest first: of the next 10,000 entries those that fit, and
--- the entry after which the next page begins, null after the last. A payload stands apart, with
--- what its kind redacts.
+-- A page of the audit log, the newest entry first: those of the next 10,000 entries that match, and
+-- the entry after which the next page begins, null after the last. A payload has its own column,
+-- beside what its kind redacts.
 -- $1 before this entry, null for the beginning; $2 how many at most; null for any: $3 actor,
 -- $4 action, $5 subject, $6 its id, $7 its name
 with looked_at as materialized (

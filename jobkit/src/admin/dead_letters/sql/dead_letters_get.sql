@@ -1,4 +1,4 @@
--- These dead letters with all that is kept of them, as far as there are any, the newest failure
+-- Those of these dead letters that exist, with everything stored about them, the newest failure
 -- first; times in their errors are microseconds.
 -- $1 dead letters
 select d.id, d.state, d.kind, d.queue, d.key, d.reason, left(d.error, 300) as error, d.fingerprint,

@@ -1,6 +1,6 @@
--- The open dead letters by fingerprint, the group with the newest failure first. Of 300
--- fingerprints the newest entry is looked up; when there are more, those of the newest 10,000
--- entries are looked at, too. Of each group 1,001 entries at most are counted, in the index alone.
+-- The open dead letters by fingerprint, the group with the newest failure first. Looks up the
+-- newest entry of 300 fingerprints; if there are more, it considers those of the newest 10,000
+-- entries, too. Counts at most 1,001 entries of each group, in the index alone.
 -- $1 how many groups at most
 with recursive known as (
     (

@@ -1,6 +1,6 @@
--- A page of the dead letters that a filter matches (`matching_dead_letters`), the newest failure
--- first, each row with the place after which the next page begins, null after the last. When none
--- matches there is one row without a dead letter.
+-- A page of the dead letters that match a filter (`matching_dead_letters`), the newest failure
+-- first, each row with the place after which the next page begins, null after the last. If none
+-- matches, there is one row without a dead letter.
 -- $1 filter; $2 failed_at and $3 id of the place before it, null for the beginning; $4 failed after
 -- this, null for any; $5 how many at most
 select m.next_at, m.next_id, d.id, d.state, d.kind, d.queue, d.key, d.reason,

@@ -1,5 +1,5 @@
--- Tables of ours in which a publication lets nothing be updated or deleted: they have no replica
--- identity. What is published is looked up for such tables only: the server lists all of it.
+-- Tables of ours in which a publication prevents updates and deletes, since they have no replica
+-- identity. Publications are looked up for such tables only: the server lists all of them.
 select c.relname::text as name
 from pg_class c
 left join pg_inherits i on i.inhrelid = c.oid

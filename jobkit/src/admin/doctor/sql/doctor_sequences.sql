@@ -1,2 +1,2 @@
--- Sequences that are behind the ids that are there, and how far.
+-- Sequences that are behind the existing ids, and how far.
 select s.name, s.behind from jobkit.sequences_behind() s order by s.name

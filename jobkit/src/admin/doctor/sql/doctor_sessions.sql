@@ -1,7 +1,7 @@
--- What has kept row versions alive for more than a second that nobody else needs: transactions of
--- this database, the oldest first, and what no connection holds. `age` in microseconds, null where
--- it is not known; `xids` how many transactions began since.
--- No server version of ours shows the sessions of others to a role without pg_read_all_stats.
+-- What has prevented vacuum for more than a second from removing dead rows: transactions of this
+-- database, the oldest first, and slots and prepared transactions without a connection. `age` in
+-- microseconds, null if unknown; `xids` how many transactions have begun since.
+-- No supported server shows the sessions of others to a role without pg_read_all_stats.
 select * from (
     select 'session' as what, a.pid::text as name, a.usename::text as role, a.application_name,
         coalesce(a.state, a.backend_type) as state,

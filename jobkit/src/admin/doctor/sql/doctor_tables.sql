@@ -1,5 +1,5 @@
--- The largest 100 of our tables: rows and dead row versions as far as the server counted them,
--- bytes with their indexes.
+-- The largest 100 of our tables: the server's estimates of live and dead rows, and bytes including
+-- indexes.
 select t.relname::text as name, t.n_live_tup as live, t.n_dead_tup as dead,
     coalesce(pg_total_relation_size(t.relid), 0) as bytes
 from pg_stat_user_tables t

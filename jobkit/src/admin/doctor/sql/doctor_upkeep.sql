@@ -1,7 +1,7 @@
--- What the sweeps found that nothing explains; how many days of history the partitions are ahead (0
--- without one for tomorrow, null before the first worker has made any); how long ago the last sweep
--- was (null before the first), and how far the clock is behind the newest that it wrote, both in
--- microseconds; by which rules of time zones live workers go, each with one of them.
+-- How many unexplained permits the sweeps found; how many days ahead there are partitions of the
+-- history (0 without one for tomorrow, null before the first worker has created any); how long ago
+-- the last sweep was (null before the first), and how far the clock is behind the newest time that
+-- it wrote, both in microseconds; the time zone rules of live workers, each with one such worker.
 select s.found, d.ahead, case when s.began_at > '-infinity' then
     (extract(epoch from clock_timestamp() - s.began_at) * 1000000)::bigint end as swept_ago,
     case when isfinite(n.newest) then

@@ -1,5 +1,4 @@
--- sealed: the next dead letters by their ids, each with its payload where something in that is
--- sealed.
+-- sealed: the next dead letters by id, each with its payload if anything in it is sealed.
 -- $1 after this id, $2 kind, or null for all, $3 how many to look at
 select d.id::text as id, d.kind, case when ($2::text is null or d.kind = $2)
     and strpos(d.args::text, '"jobkit:sealed"') > 0 then d.args::text end as args

@@ -1,5 +1,4 @@
--- sealed: the next schedules by their names, each with its payload where something in that is
--- sealed.
+-- sealed: the next schedules by name, each with its payload if anything in it is sealed.
 -- $1 after this name, $2 kind, or null for all, $3 how many to look at
 select s.name as id, s.kind, case when ($2::text is null or s.kind = $2)
     and strpos(s.args::text, '"jobkit:sealed"') > 0 then s.args::text end as args

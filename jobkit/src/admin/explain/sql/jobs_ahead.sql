@@ -1,5 +1,5 @@
--- explain: what stands before a waiting job. Every count ends at 10,000, and the jobs named as
--- holders of permits are ten at most.
+-- explain: what is ahead of a waiting job. Every count stops at 10,000, and at most ten holders of
+-- permits are named.
 -- $1 job, $2 queue, $3 priority, $4 whether it is ready without a permit (null: not ready),
 -- $5 kind (`versioned`), $6 group, $7 key
 select (

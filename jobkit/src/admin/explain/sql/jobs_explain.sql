@@ -1,4 +1,4 @@
--- explain: where a live job ($1) is, and who might run it; by primary keys, but for small tables.
+-- explain: where a live job ($1) is, and who could run it; by primary keys except for small tables.
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,

@@ -1,5 +1,5 @@
 -- explain: what holds back a queue or a kind, or everything: a pause, or a limit or a rate that
--- allows no job now. (A paused queue is told of elsewhere.)
+-- currently allows no job. (A paused queue is reported elsewhere.)
 -- $1 queue, $2 kind
 select l.scope, l.name, null as key, t.running,
     case when l.running is not null then 'operator' when t.running is not null then 'code' end

@@ -1,5 +1,5 @@
--- Enqueues one job by the contract for other languages, and notes who did. Answers its id, or that
--- of the job that has its unique key, and which it is.
+-- Enqueues one job through the function for other languages, and notes who did it. Returns its id,
+-- or the id of the job that has its unique key, and which of the two it is.
 -- $1 actor, $2 kind, $3 payload, $4 queue, $5 time, $6 priority, $7 attempts, $8 concurrency key,
 -- $9 tags, $10 metadata, $11 dead-letter key, $12 version, $13 unique key, $14 while, $15 for how
 -- long, $16 on duplicate, $17 its group, $18 coalesce key, $19 its group, $20 terms

@@ -1,4 +1,4 @@
--- A live job with all that is known of it; of `claims`, which is small, every row is looked at.
+-- A live job with everything known about it. Reads all rows of `claims`, which is small.
 -- $1 job
 select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as since,
     null::interval as took, p.crashes, p.snoozes, p.cancel_requested_at, p.dead_letter_key,

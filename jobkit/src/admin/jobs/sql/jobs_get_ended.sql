@@ -1,5 +1,5 @@
--- A job that has ended, as jobs_get.sql has a live one: from the history, or as the last one of a
--- dead letter.
+-- An ended job in the form that jobs_get.sql has for live ones: from the history, or as the last
+-- job of a dead letter.
 -- $1 job
 select e.*, coalesce(e.own_scope, u.scope) as unique_scope,
     coalesce(e.own_key, u.key) as unique_key, false as coalesces,

@@ -1,7 +1,7 @@
--- A page of the live jobs of a listing (`matching_jobs`). When none matches there is one row
--- without a job.
--- $1 filter, $2 listing, $3 the place before it, null for the beginning; $4 how many are looked at,
--- $5 how many at most
+-- A page of the live jobs of a listing (`matching_jobs`). If none matches, there is one row without
+-- a job.
+-- $1 filter, $2 listing, $3 the place before it, null for the beginning; $4 how many to look at,
+-- $5 how many to return at most
 select m.matching, m.looked_at, m.next::text, j.*, null as outcome, null::interval as took,
     coalesce(m.worker_id, c.worker_id) as worker_id,
     coalesce(m.since, c.claimed_at, b.since) as since

@@ -1,6 +1,6 @@
--- A page of the ended jobs of a listing, the newest job first; as jobs_list.sql, which see.
--- $1 filter, $2 listing, $3 the place before it, null for the beginning; $4 how many are looked at,
--- $5 how many at most
+-- A page of the ended jobs of a listing, the newest job first; like jobs_list.sql.
+-- $1 filter, $2 listing, $3 the place before it, null for the beginning; $4 how many to look at,
+-- $5 how many to return at most
 select m.matching, m.looked_at, m.next::text, f.job_id as id, f.kind, f.queue, f.priority,
     f.attempt, f.max_attempts, false as cancel_requested, f.run_at, f.created_at,
     f.concurrency_group, f.concurrency_key, f.tags, 'finished' as state,

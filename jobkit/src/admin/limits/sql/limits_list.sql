@@ -1,5 +1,5 @@
--- What is limited or paused, 500 at most, but for single keys: by scope, then name. How many run is
--- counted where that is limited.
+-- What is limited or paused, except single keys, by scope, then name; 500 at most. Running jobs are
+-- counted only where their number is limited.
 -- $1 scopes, $2 name (null: any), $3 only what is paused
 select l.scope, l.name, null as key, coalesce(l.running, l.code_running) as running,
     case when l.running is not null then 'operator'

@@ -1,6 +1,6 @@
--- Keys with a limit of their own or a pause, 500 at most, among the first 10,000 in use, by group
--- and key; or one key in use.
--- $1 group (null: any), $2 key (null: any that has something of its own), $3 only what is paused
+-- Keys with their own limit or a pause, 500 at most, among the first 10,000 in use, by group and
+-- key; or one key in use.
+-- $1 group (null: any), $2 key (null: any with its own limit or a pause), $3 only what is paused
 select 'key' as scope, s.concurrency_group as name, s.concurrency_key as key,
     case when not s.limiter then s.effective_limit end as running,
     case when s.limiter then null

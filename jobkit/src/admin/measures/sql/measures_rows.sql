@@ -1,5 +1,5 @@
--- Measures as they are stored, by the quarter of an hour and in their order.
--- $1 from which one on; null: those that may not be over
+-- Measures as they are stored, per quarter of an hour, in order.
+-- $1 from this quarter on; null: those that may not be over yet
 select m.minute as at, m.queue, m.kind, m.outcome, m.count, m.run, m.wait
 from jobkit.measures m
 where m.span = 15

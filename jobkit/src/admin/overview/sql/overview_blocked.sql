@@ -1,8 +1,8 @@
--- How long the job waits that waits longest, in microseconds, among those that `blocked_lanes`
--- meets; and the keys of which one has waited for long, or that are paused for as long yet (the
--- 1,000 whose pauses end last), the longest wait first, 100 at most: with no permit left, paused,
--- or held back by their rate.
--- $1 how long that is
+-- The longest wait, in microseconds, of the blocked jobs that `blocked_lanes` finds; and the keys
+-- with a job that has waited for this long, or with that long left of a pause (the 1,000 whose
+-- pauses end last), the longest wait first, 100 at most: with no permit left, paused, or held back
+-- by their rate.
+-- $1 how long
 with met as materialized (
     select l.grp, l.key, min(l.since) as since from jobkit.blocked_lanes(3000, 5000) l
     group by l.grp, l.key

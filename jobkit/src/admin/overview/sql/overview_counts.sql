@@ -1,5 +1,5 @@
--- What waits, runs and is dead; a count that is one more than 10,000 has ended there. What is due
--- at the ends of time is no time to tell. `ended_at` is when the last worker was there for certain.
+-- How many jobs wait, run and are dead; counting stops at 10,001. Due times at infinity are not
+-- reported. `ended_at` is the last time at which a worker is known to have been alive.
 with alive as materialized (
     select w.id, w.stopping, w.slots from jobkit.workers w where w.lease_until > now()
 )

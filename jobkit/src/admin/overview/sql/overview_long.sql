@@ -1,6 +1,6 @@
--- Jobs of live workers that were claimed longer ago than this and do not wait for a slot, the
+-- Jobs of live workers that were claimed longer ago than this and are not waiting for a slot, the
 -- longest first, 1,000 at most.
--- $1 how long that is
+-- $1 how long
 select c.job_id as job, j.queue, j.kind, c.worker_id as worker, w.name, c.claimed_at,
     (extract(epoch from now() - c.claimed_at) * 1000000)::bigint as ran
 from (

@@ -1,7 +1,7 @@
--- Workers that were lost within the last hour (of the last 1,000), by what they call themselves
--- without the number of their process: how often, the last of them, and since when one of the name
--- is alive again. Not those of which one has been for long. The last first, 100 at most.
--- $1 how long that is
+-- Workers that were lost within the last hour (of the last 1,000), by name without the process id:
+-- how often, the last of them, and since when a worker of that name has been alive again. Leaves
+-- out names that have been alive again for this long. The last first, 100 at most.
+-- $1 how long
 with lost as materialized (
     select regexp_replace(l.name, ':[0-9]+$', '') as name, count(*) as times,
         max(l.lost_at) as lost_at, sum(l.jobs)::bigint as jobs,

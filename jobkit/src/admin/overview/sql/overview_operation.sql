@@ -1,5 +1,5 @@
--- The oldest open operation: how long ago, in microseconds, it got further, or one of the 20 before
--- it ended: until then it was not its turn.
+-- The oldest open operation: how long ago, in microseconds, it made progress, or one of the 20
+-- before it ended: until then it was not its turn.
 select o.id, o.verb, (extract(epoch from now() - greatest(
         coalesce(o.stepped_at, o.created_at),
         (

@@ -1,5 +1,5 @@
--- The paused queues with ready jobs in the order in which they were paused, 100 at most; no more
--- than 10,001 jobs of each are counted.
+-- The paused queues with ready jobs, in the order in which they were paused, 100 at most; counts
+-- at most 10,001 jobs of each.
 select q.name, q.paused_at, q.paused_by, q.pause_reason as reason, r.number
 from jobkit.limits q
 cross join lateral (

@@ -1,8 +1,8 @@
--- How long the ready job has been due that was due first, in microseconds, of queues that are not
--- paused; and the queues in which one that a live worker serves has been due for long, the latest
--- first, 100 at most, with what live workers can run of them at once, how much of that is taken,
--- and what is held by workers that stop or are gone (of the first 10,000 running jobs of all).
--- $1 how long that is
+-- How long the oldest ready job in queues that are not paused has been due, in microseconds; and
+-- the queues in which a job that a live worker serves has been due for this long, the latest first,
+-- 100 at most, with how many of their jobs live workers can run at once, how many of these slots
+-- are taken, and how many jobs stopping or dead workers hold (of the first 10,000 running jobs).
+-- $1 how long
 with heads as materialized (
     select h.queue, h.kind, min(h.due) as due from jobkit.ready_heads(500, 20) h
     group by h.queue, h.kind

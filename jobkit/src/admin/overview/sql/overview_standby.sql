@@ -1,6 +1,6 @@
 -- Sessions of this database whose commits have waited for a synchronous standby for five seconds,
--- how long the longest has in microseconds, and which standbys the server waits for. Nothing where
--- there is none. What others wait for is shown to a role with pg_read_all_stats alone.
+-- the longest of these waits in microseconds, and the standbys that the server waits for. No row if
+-- there are none. Only a role with pg_read_all_stats sees what other roles wait for.
 select s.sessions, (extract(epoch from s.longest) * 1000000)::bigint as longest,
     current_setting('synchronous_standby_names') as names
 from (

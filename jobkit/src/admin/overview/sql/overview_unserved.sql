@@ -1,6 +1,6 @@
--- Queues and kinds (`versioned`) of jobs that nobody alive serves, but for paused queues: of the
--- first 50 ready ones of each lane of 100 queues, by the primary key of `ready`, and of the first
--- 1,000 blocked and scheduled ones; `more` when there may be others. $1 how many of them at most
+-- Queues and kinds (`versioned`) of jobs that no live worker serves, except in paused queues: among
+-- the first 50 ready jobs of each lane of 100 queues, by the primary key of `ready`, and the first
+-- 1,000 blocked and scheduled ones; `more` if there may be others. $1 how many to return at most
 with alive as materialized (
     select * from jobkit.workers w where not w.stopping and w.lease_until > now()
 ), met (queue, kind, first, number, more) as materialized (

@@ -1,5 +1,5 @@
--- The blocked jobs by queue and kind, as far as they are among the first 10,001 of all; whether
--- there are more; and how long the one of each that waits longest does, in microseconds.
+-- The blocked jobs by queue and kind, among the first 10,001 of all; whether there are more; and
+-- the longest wait of each, in microseconds.
 select b.queue, array[b.kind] as kinds, array[count(*)] as numbers,
     sum(count(*)) over () > 10000 as more,
     (extract(epoch from now() - min(b.since)) * 1000000)::bigint as age,

@@ -1,5 +1,5 @@
--- The queues that workers name, that are paused or that limit how many jobs wait, by name: what
--- live workers can run of each at a time, the pause, and that limit.
+-- The queues that workers name, that are paused or that limit how many jobs wait, by name: how many
+-- jobs of each live workers can run at a time, the pause, and that limit.
 -- $1 only these, which may match a pattern of some worker; null for all
 select n.name, w.workers, w.capacity, q.paused_at, q.paused_by, q.pause_reason as reason,
     nullif(coalesce(q.waiting, q.code_waiting), 2147483647) as most_waiting, b.waiting,

@@ -1,6 +1,6 @@
 -- The ready jobs of 500 queues by kind, as many of each queue as the number of queues allows, and
--- whether there are more; and how long the one has been due that was due first of the first 20 of
--- each lane, in microseconds.
+-- whether there are more; and how long the oldest of the first 20 jobs of each lane has been due,
+-- in microseconds.
 with q as materialized (
     select r.queue from jobkit.ready_queues(500) r
 ), most (number) as (

@@ -1,6 +1,6 @@
--- The running jobs by queue and kind, as far as they are among the first 10,001 of all; whether
--- there are more, and how long ago in microseconds the first was claimed. Those that live workers
--- run which are not stopping (`running`), others (`stopping`), and those of workers that are gone.
+-- The running jobs by queue and kind, among the first 10,001 of all; whether there are more, and
+-- how long ago in microseconds the first was claimed. Counted separately for live workers
+-- (`running`), workers that are stopping (`stopping`), and workers that are gone.
 select j.queue, array[j.kind] as kinds, array[count(*)] as numbers,
     sum(count(*)) over () > 10000 as more,
     (extract(epoch from now() - min(c.claimed_at)) * 1000000)::bigint as age, 0 as retrying,

@@ -1,5 +1,5 @@
--- The scheduled jobs by queue and kind, as far as they are among the next 10,001 of all; whether
--- there are more; how many of them have used an attempt up, and when the next one is due.
+-- The scheduled jobs by queue and kind, among the next 10,001 of all; whether there are more; how
+-- many of them have used up an attempt, and when the next one is due.
 select j.queue, array[j.kind] as kinds, array[count(*)] as numbers,
     sum(count(*)) over () > 10000 as more, null::bigint as age,
     count(*) filter (where s.retrying) as retrying,

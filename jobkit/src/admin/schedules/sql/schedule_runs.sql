@@ -1,4 +1,4 @@
--- What became of the instants of a schedule, the latest first.
+-- The runs of a schedule, fired or skipped, the latest first.
 -- $1 name, $2 before this instant, $3 how many
 select r.instant, r.job_id, r.skipped, r.since, r.by_hand, r.actor, r.decided_at
 from jobkit.schedule_runs r

@@ -1,5 +1,5 @@
--- Schedules by name, with their last job and what was missed lately. Of the runs of each no more
--- than the latest 200 are looked at.
+-- Schedules by name, with their last job and what was missed lately. Looks at no more than the
+-- latest 200 runs of each.
 -- $1 after this name, $2 how many, $3 only this one (null: all)
 select s.name, s.times, s.kind, s.queue, s.next_at, s.catch_up, s.catch_up_max, s.catch_up_window,
     s.overlap, s.jitter, s.declared_at, s.edited, s.paused_at, s.paused_by, s.pause_reason,

@@ -1,5 +1,5 @@
--- Schedules whose instant has passed and is not decided, the longest first; not those that are
--- paused, which would fire nothing.
+-- Schedules with an instant that has passed and is not decided, the longest overdue first; not
+-- paused ones, which would fire nothing.
 -- $1 how many at most
 select s.name, s.times, now() - s.next_at as overdue
 from jobkit.schedules s

@@ -1,5 +1,5 @@
--- Paused schedules of which the pause has skipped an instant, or an instant has passed that nobody
--- decided, in the order in which they were paused.
+-- Paused schedules whose pause has skipped an instant, or with a past instant that is not decided,
+-- in the order in which they were paused.
 -- $1 how many at most
 select s.name, s.times, s.paused_at, s.paused_by, s.pause_reason
 from jobkit.schedules s

@@ -1,6 +1,6 @@
--- How many keys are paused, and how many were looked at: those of which time alone makes room, the
--- latest first, 10,001 at most. (A paused key is due when its pause ends.) Each semaphore is found
--- by its key, however many there are.
+-- How many keys are paused, and how many were looked at: keys with a due time, the latest first,
+-- 10,001 at most. (A paused key is due when its pause ends.) Each semaphore is found by its key,
+-- however many there are.
 select count(*) filter (where s.paused) as paused, count(*) as looked_at
 from (
     select d.concurrency_group, d.concurrency_key from jobkit.due_keys d

@@ -1,4 +1,4 @@
--- The permits of a key that are taken, in the order in which they were; 100 at most.
+-- The taken permits of a key, in the order in which they were taken; 100 at most.
 -- $1 group, $2 key
 select p.job_id, c.worker_id, p.since
 from (

@@ -1,5 +1,4 @@
--- A page of the semaphores, in the order of group and key; of the blocked jobs of each, 10,000 at
--- most are counted.
+-- A page of semaphores, in the order of group and key; counts at most 10,000 blocked jobs of each.
 -- $1 group and $2 key after which it begins, $3 how many at most; $4 group, $5 key: null for any;
 -- $6 only those with no permit left, $7 only those with blocked jobs
 select s.concurrency_group, s.concurrency_key, s.effective_limit as effective, s.override_limit,

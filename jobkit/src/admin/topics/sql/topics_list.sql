@@ -1,5 +1,5 @@
 -- The kinds that subscribe to topics, by topic and kind, 1,000 at most; and how many live workers
--- know each, in whatever version of its payload.
+-- know each, in any version of its payload.
 with knows as materialized (
     select distinct w.id, jobkit.unversioned(n.name) as kind
     from jobkit.workers w, unnest(w.kinds) as n (name)

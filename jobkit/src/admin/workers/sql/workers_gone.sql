@@ -1,4 +1,4 @@
--- A worker that has ended: in order, or its lease lapsed with so many jobs in hand.
+-- A worker that has ended: cleanly, or because its lease lapsed, with how many jobs it held.
 -- $1 worker
 select l.id, l.name, l.started_at, l.heartbeat_at, l.lost_at as ended_at, false as stopped, l.jobs
 from jobkit.lost_workers l where l.id = $1

@@ -1,4 +1,4 @@
--- The jobs that a worker runs, those claimed first first, 500 at most.
+-- The jobs that a worker is running, in the order in which they were claimed, 500 at most.
 -- $1 worker
 select j.id, j.kind, j.queue, j.attempt + 1 as attempt, c.claimed_at,
     r.done, r.total, r.note, r.progressed_at

@@ -1,5 +1,5 @@
 -- Workers by name, 500 at most; times in microseconds.
--- $1 only this one, null for any; $2 only those of whose lease less than a quarter is left
+-- $1 only this one, null for any; $2 only those with less than a quarter of their lease left
 select w.id, w.name, w.started_at, w.lease_until, w.stopping, w.stop_requested_at, w.queues,
     w.zones, w.slots, w.pools, w.weights, w.kinds, w.lease_until <= now() as lapsed,
     w.lease_until - w.lease / 4 < now() as late,

@@ -1,4 +1,4 @@
--- What these workers call themselves, as far as they are there or ended within the last day.
+-- The names of those of these workers that are alive or ended within the last day.
 -- $1 workers
 select w.id, w.name from jobkit.workers w where w.id = any ($1)
 union
