@@ -30,11 +30,11 @@ pub struct Explanation {
 }
 
 impl JobRef<'_> {
-    /// Says why the job does not run, or that it runs or has ended; `None` if it never existed or
-    /// is no longer kept.
+    /// Explains why the job does not run, or says that it runs or has ended; `None` if it never
+    /// existed or is no longer kept.
     ///
-    /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
-    /// (five for a live job) may make the numbers inconsistent.
+    /// It reads few rows however large the backlog is: counts end at 10,000. Changes between its
+    /// statements (five for a live job) may make the numbers inconsistent.
     pub async fn explain(self) -> Result<Option<Explanation>, AdminError> {
         let Self { admin, id: job } = self;
         let mut link = admin.link();
