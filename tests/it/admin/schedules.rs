@@ -97,7 +97,7 @@ async fn what_no_schedule_can_be_is_refused() {
             Err(ScheduleError::Refused(why)) => why,
             other => panic!("{other:?}"),
         };
-    assert!(create("0 0 30 2 *", report()).await.contains("never comes"));
+    assert!(create("0 0 30 2 *", report()).await.contains("never occurs"));
     let unknown = ScheduledJob::new("reprot", json!({}));
     assert!(create("@daily", unknown).await.contains("nobody has announced"));
     let keyless = ScheduledJob::new("of_a_key", json!({}));

@@ -55,7 +55,7 @@ pub struct JobDetail {
     pub dead_letter: Option<DeadLetterId>,
     /// The job that replays that dead letter, or the last one that did.
     pub replayed_by: Option<JobId>,
-    /// Why it was discarded, cancelled or buried, or why its result is not kept.
+    /// Why it was discarded, cancelled or buried, or why its result was not kept.
     pub reason: Option<String>,
     /// Until when it is kept, if it is finished.
     pub expires_at: Option<DateTime<Utc>>,
