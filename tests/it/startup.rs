@@ -114,8 +114,8 @@ async fn every_gap_is_named_at_once() {
         "the queue `mail` has a concurrency of 0",
         "the queue `mail` has a concurrency of 10001",
         "the queue name `` must have 1 to 128 bytes",
-        "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`, or run \
-         other jobs only, with `Worker::only` or `Worker::jobs`",
+        "job `mails` needs the state `it::startup::Mailer`: set it with `Worker::state`, or run \
+         only other jobs, with `Worker::only` or `Worker::jobs`",
         "job `prints` needs the state `it::startup::Printer`",
         "job `hasty`: the priority -4 must be −3 to 3",
         "job `hasty`: the 0 attempts must be 1 to 1000",
