@@ -42,8 +42,8 @@ pub enum While {
     /// Until a worker claims it, so that changes made while it runs lead to a new job. A retry
     /// takes the key again; if a new job has it by then, the retry ends as superseded by that job.
     Queued,
-    /// Until that run ends. While the job waits for another attempt, it does not hold the key: a
-    /// new job takes its place, and it ends as superseded by that job.
+    /// Until that run ends. While the job waits for another attempt, it gives way to a new job: it
+    /// ends as superseded by that job.
     Running,
     /// Until it has ended, through all its attempts.
     #[default]
