@@ -78,7 +78,7 @@ async fn a_worker_serves_no_more_queues_than_a_call_can_ask() {
     let worker = Worker::new(lab.pool().clone()).jobs([Registration::of::<Noop, _>()]);
     let problems =
         problems((0..501).fold(worker, |worker, n| worker.queue(format!("q{n}"), 1))).await;
-    let expected = "501 queues are served; at most 500 are allowed: start further workers";
+    let expected = "501 queues are served; at most 500 are allowed: start more workers";
     assert_eq!(problems, [expected]);
 }
 
@@ -336,7 +336,10 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;
     worker.stop().await;
     assert_eq!(warned(&log, "act"), 1);
-    assert_eq!(warned(&log, "nothing mentions their crate: `use my_jobs as _;`"), 1);
+    assert_eq!(
+        warned(&log, "their crate may not be linked: mention it with `use my_jobs as _;`"),
+        1
+    );
     assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
 }
 
@@ -367,7 +370,7 @@ async fn an_unknown_version_of_a_known_kind_is_no_forgotten_crate() {
     let mentioned = "job.kind=\"noop\" job.version=7 queue=\"default\" known=[1]";
     wait(Duration::from_secs(30), mentioned, async || warned(&log, mentioned) == 1).await;
     worker.stop().await;
-    assert_eq!(warned(&log, "a newer one by the binary that enqueued it"), 1);
+    assert_eq!(warned(&log, "leave a newer one to the binary that enqueued it"), 1);
     assert_eq!(warned(&log, "use my_jobs"), 0);
 }
 

@@ -59,7 +59,7 @@ impl Inside {
         let dropped = catch_unwind(AssertUnwindSafe(|| self.close()));
         loop {
             let mut left = std::pin::pin!(self.left.notified());
-            // Enabled first: a poll that ends between the look and the wait must be noticed.
+            // Enabled first: a poll that ends between the check and the wait must be noticed.
             left.as_mut().enable();
             if !self.state.lock().polled {
                 return dropped;

@@ -1,4 +1,4 @@
-//! What is wrong with the queues that a worker is to serve.
+//! Problems with the queues of a worker.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ pub(super) fn problems(served: &[Served], bounds: &[(String, u32)]) -> Vec<Strin
     let names: Vec<&Named> = served.iter().flat_map(|pool| &pool.names).collect();
     if names.len() > MOST_QUEUES {
         problems.push(format!(
-            "{} queues are served; at most {MOST_QUEUES} are allowed: start further workers",
+            "{} queues are served; at most {MOST_QUEUES} are allowed: start more workers",
             names.len()
         ));
     }
@@ -65,7 +65,7 @@ fn name_problem(name: &str) -> Option<String> {
     let begin = prefix.split('*').next()?;
     prefix.contains('*').then(|| {
         format!(
-            "the queue name `{name}` has a star before its end, where a pattern cannot have one: \
+            "the queue name `{name}` has a star before its end; a pattern can only end with one: \
              write `{begin}*`, or name the queues"
         )
     })
@@ -75,12 +75,12 @@ fn bound_problems(bounds: &[(String, u32)]) -> Vec<String> {
     let (mut problems, mut seen) = (Vec::new(), HashSet::new());
     for (queue, jobs) in bounds {
         if !seen.insert(queue) {
-            problems.push(format!("the backlog of `{queue}` was bounded twice: give one bound"));
+            problems.push(format!("the backlog of `{queue}` was bounded twice: set one bound"));
         }
         if queue.ends_with('*') {
             problems.push(format!(
-                "the backlog of `{queue}` cannot be bounded, since a bound is for one queue: name \
-                 the queue itself"
+                "the backlog of `{queue}` cannot be bounded, since a bound applies to a single \
+                 queue: name the queue itself"
             ));
         } else {
             problems.extend(name_problem(queue));
