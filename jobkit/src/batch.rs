@@ -91,7 +91,7 @@ pub struct Member<J, S = ()> {
     seat: usize,
 }
 
-/// Where the answers go.
+/// The recipient of answers.
 pub(crate) trait Answers: Send + Sync {
     fn answer(&self, seat: usize, outcome: Result);
 }
@@ -168,7 +168,7 @@ pub(crate) fn states() -> States {
     states
 }
 
-/// Decodes a payload, and makes the future that is one of a batch.
+/// Decodes a payload, and creates the future of a member.
 pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
     stored: Stored<'_>,
     attempt: Arc<Attempt>,

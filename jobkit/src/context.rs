@@ -29,7 +29,7 @@ pub struct JobContext<S = ()> {
     state: Arc<S>,
 }
 
-/// What a handler is told of its job, as the claim had it.
+/// The facts about a job for its handler, from the claim.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) kind: String,
@@ -49,7 +49,7 @@ pub(crate) struct Attempt {
     pub(crate) id: JobId,
     pub(crate) facts: Facts,
     pub(crate) queue: Arc<str>,
-    /// How many jobs of the queue may run beside it in one call of a batch.
+    /// How many jobs of the queue may run together with it in one batch.
     pub(crate) beside: usize,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Arc<Stop>,

@@ -77,7 +77,7 @@ pub trait Declared: Sized {
             the fields of that version"
 )]
 pub trait IntoJob<J, M> {
-    /// The job, or why there is none.
+    /// The job, or the error.
     fn into_job(self) -> Result<J, String>;
 }
 
@@ -94,7 +94,7 @@ impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
 }
 
 impl Stored<'_> {
-    /// The job. The error says, with the path inside the payload, why there is none.
+    /// Decodes the job. The error says why that fails, with the path inside the payload.
     pub(crate) fn job<J: Declared + DeserializeOwned>(self) -> Result<J, String> {
         if self.is_current() { self.decode() } else { J::upcast(self) }
     }

@@ -64,7 +64,7 @@ pub fn keys(cipher: impl Cipher) {
     *CIPHER.lock() = Some(Arc::new(cipher));
 }
 
-/// What this process seals and opens with.
+/// The keys of this process.
 pub(crate) fn cipher() -> Option<Arc<dyn Cipher>> {
     CIPHER.lock().clone()
 }
@@ -76,14 +76,14 @@ pub(crate) fn has_keys() -> bool {
 /// Why a payload cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unopened {
-    /// This process lacks the key with this id.
+    /// This process does not have the key with this id.
     NoKey(String),
-    /// What is at this path.
+    /// The value at this path was tampered with.
     Tampered(String),
 }
 
 impl Unopened {
-    /// The id of the key that is missing, if that is why.
+    /// The id of the missing key, if that is the reason.
     pub(crate) fn missing_key(&self) -> Option<&str> {
         match self {
             Self::NoKey(key) => Some(key),
@@ -107,7 +107,7 @@ impl fmt::Display for Unopened {
     }
 }
 
-/// The JSON with these paths sealed; `None` where there is nothing to seal.
+/// The JSON with these paths sealed; `None` if there is nothing to seal.
 ///
 /// # Errors
 /// Why it cannot be sealed.
@@ -128,8 +128,8 @@ pub(crate) fn sealed(
     Sealing { kind, paths, cipher: &*cipher, reading }.seal(json).map(Some)
 }
 
-/// The payload of a job that is stored under this kind or alias, with what is sealed in it opened.
-/// An older version may have sealed other fields.
+/// The payload of a job stored under this kind or alias, with its sealed values opened. An older
+/// version may have sealed other fields.
 ///
 /// # Errors
 /// Why it cannot be opened.
@@ -142,7 +142,7 @@ pub(crate) fn opened<'p>(
     if policy.encrypt.is_empty() && version == policy.version {
         return Ok(Cow::Borrowed(payload));
     }
-    // What is no text is no JSON, which the decoding says.
+    // Bytes that are not text are not JSON either, which the decoding reports.
     let Ok(json) = std::str::from_utf8(payload) else { return Ok(Cow::Borrowed(payload)) };
     let opened = envelope::opened(kind, json, cipher().as_deref())?;
     Ok(opened.map_or(Cow::Borrowed(payload), |json| Cow::Owned(json.into_bytes())))

@@ -98,7 +98,7 @@ const OWN: u8 = 2;
 const OVER: u8 = 3;
 
 impl Completing {
-    /// Notes that it wants to. Returns whether the job has a claim of its own; `None` if the
+    /// Records that it wants to. Returns whether the job has a claim of its own; `None` if the
     /// attempt is over.
     fn ask(&self) -> Option<bool> {
         let asked = |state: u8| (state != OVER).then_some(state.max(ASKED));

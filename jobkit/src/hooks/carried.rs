@@ -65,8 +65,8 @@ static FILL: OnceLock<Fill> = OnceLock::new();
 /// [layers](crate::around) find it in [`JobContext::carried`](crate::JobContext::carried).
 ///
 /// It is called once for each call that enqueues, within that call, so it should be quick; if it
-/// panics, nothing is carried. Schedules carry nothing, whoever declares them; a replay carries
-/// what the original job did.
+/// panics, nothing is carried. Jobs of schedules carry nothing; a replay carries what the original
+/// job did.
 ///
 /// ```
 /// # tokio::task_local! { static REQUEST: String; }

@@ -51,7 +51,7 @@ impl SaidLimit {
         }
     }
 
-    /// Of the groups of concurrency keys of these kinds.
+    /// The limits of the concurrency groups of these kinds.
     pub(crate) fn groups(policies: &[Policy]) -> Vec<Self> {
         let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
         let said = groups.map(|(group, rate)| Self {
@@ -61,12 +61,12 @@ impl SaidLimit {
         said.collect()
     }
 
-    /// Of a limiter.
+    /// The limit of a limiter.
     pub(crate) fn limiter(limiter: &Declaration) -> Self {
         Self::new("limiter", &limiter.name, Some(limiter.rate))
     }
 
-    /// Of a queue in which only so many jobs may wait.
+    /// The limit of a queue in which only this many jobs may wait.
     pub(crate) fn backlog(queue: &str, jobs: u32) -> Self {
         Self { waiting: Some(limit(jobs)), ..Self::new("queue", queue, None) }
     }

@@ -117,10 +117,10 @@ pub(super) fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T
 /// ```
 ///
 /// - A parameter has any type that sqlx can send.
-/// - The answer is nothing, `()`; the only row, `One<R>`; a row or none, `Option<R>`; or all of
-///   them, `Vec<R>`. What a row can be read as is in [`read`](super::read).
-/// - The SQL stands here where it has a few lines, else in a file: `= include_str!("sql/….sql")`.
-/// - A transition has a span at the end; a look has none.
+/// - The answer is nothing, `()`; the only row, `One<R>`; a row or none, `Option<R>`; or all rows,
+///   `Vec<R>`. How rows are read is in [`read`](super::read).
+/// - SQL of a few lines is written here, otherwise in a file: `= include_str!("sql/….sql")`.
+/// - A transition has a span at the end; a read has none.
 macro_rules! statements {
     ($(
         $(#[$doc:meta])*

@@ -39,7 +39,7 @@ statements! {
     fn prune_reports(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_reports($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes checkpoints of jobs that have ended; answers how many.
+    /// Removes checkpoints of jobs that have ended; returns how many.
     fn prune_checkpoints(limit: i32) -> One<i32>
         = "select jobkit.prune_checkpoints($1)", debug_span!("jobkit.prune");
 }

@@ -182,7 +182,7 @@ statements! {
         = include_str!("sql/jobs_promote.sql"),
         trace_span!("jobkit.promote");
 
-    /// Replays the dead letters whose kind says so, once their time has come; answers how many.
+    /// Replays the dead letters whose kind says so, once their time has come; returns how many.
     fn replay_due(limit: i32) -> One<i32> = "select jobkit.replay_due($1)",
         trace_span!("jobkit.replay");
 
@@ -196,7 +196,7 @@ statements! {
         = "select outcome from jobkit.operate($1, $2)",
         debug_span!("jobkit.operate", operation);
 
-    /// Ends an operation before all is done, as `cancelled` or `failed`; answers whether it was
+    /// Ends an operation before all is done, as `cancelled` or `failed`; returns whether it was
     /// open.
     fn stop_operation(operation: i64, state: &str, error: Option<&str>, actor: Option<&str>)
         -> One<bool>
@@ -240,18 +240,18 @@ statements! {
     fn sweep_begin(every: PgInterval) -> One<(bool, bool)>
         = "select due, explained from jobkit.sweep_begin($1)";
 
-    /// Fills one page of the keys with blocked jobs, those after a group and key. Answers how many
+    /// Fills one page of the keys with blocked jobs, those after a group and key. Returns how many
     /// jobs became ready, and after which key the next page begins.
     fn sweep_keys(group: &str, key: &str, limit: i32)
         -> One<(i32, Option<String>, Option<String>)>
         = "select unblocked, last_group, last_key from jobkit.sweep($1, $2, $3)",
         trace_span!("jobkit.sweep");
 
-    /// Takes permits back from ready jobs that nobody serves; answers how many there were.
+    /// Takes permits back from ready jobs that nobody serves; returns how many there were.
     fn sweep_unserved(limit: i32) -> One<i32> = "select jobkit.sweep_unserved($1)",
         trace_span!("jobkit.sweep");
 
-    /// Ends waiting jobs whose cancel was cut short; answers how many.
+    /// Ends waiting jobs whose cancel was cut short; returns how many.
     fn sweep_cancelled(limit: i32) -> One<i32> = "select jobkit.sweep_cancelled($1)",
         trace_span!("jobkit.sweep");
 
@@ -280,27 +280,28 @@ pub(crate) fn measure(rows: &[Measured<'_>]) -> Statement<()> {
 }
 
 statements! {
-    /// Removes old entries of the audit, the oldest first; answers how many.
+    /// Removes old entries of the audit, the oldest first; returns how many.
     fn prune_audit(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_audit($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes rows of unique keys that hold nothing any more; answers how many.
+    /// Removes rows of unique keys that hold nothing any more; returns how many.
     fn prune_keys(limit: i32) -> One<i32>
         = "select jobkit.prune_keys($1)", trace_span!("jobkit.prune");
 
-    /// Removes old measures; answers how many rows.
+    /// Removes old measures; returns how many rows.
     fn prune_measures(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_measures($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes old runs of schedules; answers how many.
+    /// Removes old runs of schedules; returns how many.
     fn prune_runs(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_runs($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes dead letters that were resolved a while ago; answers how many.
+    /// Removes dead letters that were resolved a while ago; returns how many.
     fn prune_resolved(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_resolved($1, $2)", trace_span!("jobkit.prune");
 
-    /// Makes the partitions of the history for so many days to come; answers how many it made.
+    /// Creates the partitions of the history for this many days to come; returns how many it
+    /// created.
     fn prepare_days(days: i32) -> One<i32> = "select jobkit.finished_prepare($1)";
 
     /// How many days of the history there are from today on.

@@ -36,7 +36,7 @@ statements! {
     /// Reaps a worker, lapsed or not.
     fn lose_lease(worker: i64) -> Option<i64> = include_str!("sql/tests_lose_lease.sql");
 
-    /// Ends the sessions of the database that listen; answers how many.
+    /// Ends the sessions of the database that listen; returns how many.
     fn drop_listeners() -> One<u32>
         = "select count(*) from pg_catalog.pg_stat_activity a, pg_terminate_backend(a.pid)
             where a.datname = current_database() and a.application_name = 'jobkit listen'";

@@ -158,7 +158,7 @@ impl<'a> Reseal<'a> {
         Ok(done)
     }
 
-    /// Goes through one place; answers how many cannot be resealed here at all.
+    /// Goes through one place; returns how many cannot be resealed here at all.
     async fn pass(
         &mut self,
         link: &mut Link,

@@ -88,8 +88,8 @@ impl Listing {
 /// assert_eq!("kind:charge_card".parse::<JobQuery>()?.to_string(), "kind:charge_card");
 /// assert_eq!(
 ///     "kind:a knid:b".parse::<JobQuery>().unwrap_err().to_string(),
-///     "`knid:b`: there is no qualifier `knid`; the qualifiers are kind, queue, state, tag, group, \
-///      key, error, ended, worker, id and args.<path>",
+///     "`knid:b`: there is no qualifier `knid`; the qualifiers are kind, queue, state, tag, \
+///      group, key, error, ended, worker, id and args.<path>",
 /// );
 /// # Ok::<(), jobkit::admin::jobs::QueryError>(())
 /// ```

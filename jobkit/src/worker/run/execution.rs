@@ -162,7 +162,7 @@ impl Execution {
         self.slots.withdraw(None).into_iter().for_each(|waiting| self.return_waiting(waiting));
     }
 
-    /// A job that waited in vain goes back to ready, uncharged.
+    /// Returns a job that got no slot in time to ready, uncharged.
     pub(crate) fn return_waiting(&self, Waiting { claim, job, .. }: Waiting) {
         self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
     }

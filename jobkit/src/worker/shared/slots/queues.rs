@@ -236,8 +236,8 @@ mod tests {
         queues.in_turn(pool).into_iter().map(|at| queues.all[at].name.to_string()).collect()
     }
 
-    /// How many jobs each has had after so many claims of so many slots, of queues that have jobs
-    /// without end.
+    /// How many jobs each has had after this many claims of this many slots, of queues that have
+    /// jobs without end.
     fn shares(queues: &mut Queues, claims: usize, slots: usize) -> Vec<usize> {
         let mut shares = vec![0; queues.all.len()];
         for _ in 0..claims {
