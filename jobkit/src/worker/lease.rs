@@ -22,7 +22,7 @@ struct State {
     until: Instant,
     /// The start of the time it has been held without a gap; a failed beat is a gap.
     steady_since: Option<Instant>,
-    /// When it was last checked whether the machine had slept.
+    /// When it was last checked whether the machine had slept, and for how long it has in total.
     looked: (Instant, SystemTime),
     slept: Duration,
 }

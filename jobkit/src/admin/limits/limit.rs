@@ -113,13 +113,13 @@ impl Limit {
         by.into_iter().any(|by| by == By::Operator)
     }
 
-    /// For display: `at most 5 run, 2 do`.
+    /// For display: `at most 5 run (2 now)`.
     fn running_text(&self, most: u32) -> String {
         let each = matches!(self.scope, Scope::Group(_)).then_some(" of each key");
         let each = each.unwrap_or_default();
         match (most, self.runs) {
             (0, _) => format!("none{each} starts"),
-            (_, Some(runs)) => format!("at most {most}{each} run, {runs} do"),
+            (_, Some(runs)) => format!("at most {most}{each} run ({runs} now)"),
             (_, None) => format!("at most {most}{each} run"),
         }
     }

@@ -41,7 +41,7 @@ const MOST_PUT_OFF: usize = 1000;
 ///
 /// The promoter, which looks more often anyway, reports them. Any worker may fire: what two decide
 /// at once is carried out once. If none ran for an hour, recurring jobs would be delayed by that,
-/// and their instants would count as missed.
+/// and instants be skipped or fired late, as each schedule says.
 pub(crate) struct Scheduler {
     pub(crate) link: Link,
     pub(crate) wake: Arc<Wake>,

@@ -44,7 +44,7 @@ struct State {
     running: usize,
     /// When it last had ready jobs, if it only matches a pattern.
     seen: Option<Instant>,
-    /// When it was last asked, if it no longer is.
+    /// When it stopped being asked, if it has.
     left: Option<Instant>,
 }
 
