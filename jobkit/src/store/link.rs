@@ -99,7 +99,7 @@ impl Link {
         Self { patience, deadlines, ..self.on(turns) }
     }
 
-    /// Shares a connection with others, but with the timeouts of an own one.
+    /// Shares a connection with others, but uses the timeouts of a connection of its own.
     pub(crate) fn on(self, turns: &Arc<Turns>) -> Self {
         Self { turns: Arc::clone(turns), ..self }
     }

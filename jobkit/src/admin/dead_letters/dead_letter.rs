@@ -160,7 +160,7 @@ pub struct DeadLetterGroup {
     pub lately: Vec<u32>,
     /// The note written with [`CauseRef::note`](super::CauseRef::note).
     pub note: Option<CauseNote>,
-    /// Until when it is [muted](super::CauseRef::mute), if it still is.
+    /// When its [mute](super::CauseRef::mute) ends, if it is muted.
     pub muted_until: Option<DateTime<Utc>>,
 }
 

@@ -74,7 +74,7 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
     job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
 }
 
-/// Since when it was told to wait, and until when it may be.
+/// When it was first told to wait, and until when it is retried.
 fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
     let expires = job.expires_at.map(|at| Reason::Expires { at });
     let told = job.waits_since.map(|since| Reason::ToldToWait { since });

@@ -26,7 +26,7 @@ pub enum Reason {
     Running {
         /// The worker that runs it.
         worker: i64,
-        /// Since when.
+        /// When it began.
         since: DateTime<Utc>,
         /// Its last reported progress.
         progress: Option<Progress>,
@@ -38,7 +38,7 @@ pub enum Reason {
     },
     /// It is marked as cancelled, and will only end.
     CancelRequested {
-        /// Since when.
+        /// When that was requested.
         since: DateTime<Utc>,
     },
     /// A transition of it fails through no fault of the job.
@@ -123,7 +123,7 @@ pub enum Reason {
     },
     /// It was told to wait, which is not a failure: for at most a day or its time for retries.
     ToldToWait {
-        /// Since when.
+        /// When the waiting began.
         since: DateTime<Utc>,
     },
     /// If it fails and the next attempt would be later than this, it becomes a dead letter.
@@ -150,7 +150,7 @@ pub enum Reason {
     },
     /// It is a dead letter.
     Dead {
-        /// Since when.
+        /// When it became one.
         at: DateTime<Utc>,
         /// `exhausted`, `out_of_time`, `dead`, `undecodable` or `crashed`.
         reason: String,

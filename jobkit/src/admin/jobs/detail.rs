@@ -57,6 +57,6 @@ pub struct JobDetail {
     pub replayed_by: Option<JobId>,
     /// Why it was discarded, cancelled or buried, or why its result was not kept.
     pub reason: Option<String>,
-    /// Until when it is kept, if it is finished.
+    /// When it expires from the history, if it is finished.
     pub expires_at: Option<DateTime<Utc>>,
 }

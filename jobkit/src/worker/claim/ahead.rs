@@ -28,7 +28,7 @@ pub(super) struct Ahead {
     trip: f64,
     /// Bytes of payload of a job.
     size: f64,
-    /// Until when no job of each queue is claimed ahead.
+    /// When the pause of claiming ahead ends, for each queue.
     paused: Vec<Option<Instant>>,
 }
 
