@@ -120,7 +120,7 @@ mod tests {
             ("postgres://u:gehe/im@h/d", "port"),
             ("postgres://u:geheim@a:5432,b:port/d", "port"),
             ("postgres://u:geheim@a,,b/d", "empty"),
-            ("postgres://u:geheim@a,b/d?port=1,2,3", "as many ports"),
+            ("postgres://u:geheim@a,b/d?port=1,2,3", "different number of ports"),
             ("postgres://u:geheim@/d?host=a%2Cb", "several hosts"),
             ("postgres://u:geheim@a,b/d?target_session_attrs=standby", "read-write or any"),
             ("postgres://u:geheim@a/d?target_session_attrs", "read-write or any"),
