@@ -22,10 +22,8 @@ impl Batch {
     /// Reads both; `linger` needs `batch`.
     pub(crate) fn read(args: &Args, mistakes: &mut Mistakes) -> Option<Self> {
         if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("batch")) {
-            let message = format_args!(
-                "`{name}` needs a batch, which a job waits for: add `batch = 100`, or leave \
-                 `{name}` out"
-            );
+            let message =
+                format_args!("`{name}` needs a batch: add `batch = 100`, or leave `{name}` out");
             mistakes.add(name, message);
         }
         if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("batch")) {
