@@ -317,7 +317,7 @@ async fn of_many_unserved_queues_and_unknown_kinds_a_few_are_named() {
     assert_eq!(warned(&log, "in more queues that no worker serves queues=15"), 1);
     worker.stop().await;
     let worker = noop_worker(&lab).queue("q*", 1).start().await.unwrap();
-    let counted = "of more kinds, versions and queues more=15";
+    let counted = "of more kinds, versions and queues are left alone more=15";
     wait(Duration::from_secs(30), counted, async || warned(&log, counted) == 1).await;
     assert_eq!(warned(&log, "this binary does not know are left alone"), 10);
     worker.stop().await;
