@@ -126,7 +126,7 @@ fn sqlstate(kind: &Kind, message: &str) -> Option<&'static str> {
             Some("42883")
         }
         _ if message.contains("jobkit.") => Some("42P01"),
-        // The schema itself, in quotes: without them, the role lacks the right to use it.
+        // The schema itself, in quotes: without quotes, the message is about a missing privilege.
         _ => message.split_once("jobkit").and_then(|(before, _)| {
             let quoted = before.ends_with(|c: char| !c.is_alphanumeric() && !c.is_whitespace());
             quoted.then_some("3F000")

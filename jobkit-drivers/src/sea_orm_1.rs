@@ -19,6 +19,6 @@
 //! # Ok(()) }
 //! ```
 //!
-//! SeaORM 1.1 is built on sqlx 0.8: a worker needs a pool of sqlx 0.9 beside it.
+//! SeaORM 1.1 is built on sqlx 0.8, so a worker needs a separate pool of sqlx 0.9.
 
 crate::sea_orm_versions::functions!(sea_orm_1, query_all);

@@ -1,4 +1,4 @@
-//! Through [sqlx 0.8](::sqlx_08): `&pool`, `&mut *tx` (note the star) or `&mut *connection`.
+//! Through [sqlx 0.8](::sqlx_08): `&pool`, `&mut *tx` (note the `*`) or `&mut *connection`.
 //!
 //! ```no_run
 //! # use jobkit::{Enqueue, Job, JobContext, job};
@@ -18,7 +18,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A worker needs a pool of sqlx 0.9 beside this one.
+//! A worker needs a separate pool of sqlx 0.9.
 
 use jobkit::JobId;
 use jobkit::enqueue::{Draft, EnqueueError, Statement, Topic};

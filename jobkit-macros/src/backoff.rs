@@ -19,7 +19,7 @@ const NAMED: [(&str, &str); 4] = [
     ("fixed", "fixed(\"30s\")"),
 ];
 
-const CUSTOM: &str = "name a function of your own by a path, such as `Self::backoff`";
+const CUSTOM: &str = "give the path of your own function, such as `Self::backoff`";
 
 /// How long a job waits between a failed attempt and the next one.
 pub(crate) enum Backoff {
@@ -200,7 +200,7 @@ mod tests {
     fn mistakes_are_answered_with_what_to_write() {
         for (text, advice) in [
             ("exponental(\"5s\")", "did you mean `exponential`?"),
-            ("retry_after", "name a function of your own by a path"),
+            ("retry_after", "give the path of your own function"),
             ("\"5s\"", "write `fixed(\"5s\")` or `linear(\"5s\")`"),
             ("|n| wait(n)", "expected a policy"),
             ("Self::retry_after()", "leave out the `(…)`"),

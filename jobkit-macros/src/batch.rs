@@ -22,14 +22,12 @@ impl Batch {
     /// Reads both; `linger` needs `batch`.
     pub(crate) fn read(args: &Args, mistakes: &mut Mistakes) -> Option<Self> {
         if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("batch")) {
-            let message = format_args!(
-                "`{name}` is how long a job waits for others of its batch: add `batch = 100`, or \
-                 leave `{name}` out"
-            );
+            let message =
+                format_args!("`{name}` needs a batch: add `batch = 100`, or leave `{name}` out");
             mistakes.add(name, message);
         }
         if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("batch")) {
-            let message = "a job of a `batch` has no result to keep: leave one of the two out";
+            let message = "a job with `batch` has no result to keep: leave one of the two out";
             mistakes.add(name, message);
         }
         let linger = args.linger.as_ref().map(|given| duration::read(&given.value, &LINGER));

@@ -27,26 +27,26 @@ pub(crate) const TIMEOUT: Purpose = Purpose {
 
 pub(crate) const RETENTION: Purpose = Purpose {
     shortest: ANY,
-    too_short: "a retention of zero keeps nothing: write `retention = none` to say so",
+    too_short: "a retention of zero keeps nothing: write `retention = none` instead",
     longest: DAY.saturating_mul(90),
-    too_long: "a job is kept for at most 90 days after it ended: write `retention = \"90d\"` or \
-               less",
+    too_long: "a job is kept for at most 90 days after it has ended: write `retention = \"90d\"` \
+               or less",
 };
 
 pub(crate) const EXPIRES: Purpose = Purpose {
     shortest: Duration::from_secs(1),
-    too_short: "a job has at least a second to begin: write `expires = \"1s\"` or more, or leave \
-                it out: it begins however late",
+    too_short: "`expires` is at least one second: write `expires = \"1s\"` or more, or leave it \
+                out if the job may start at any time",
     longest: DAY.saturating_mul(366),
     too_long: "a job expires after at most 366 days: write `expires = \"366d\"` or less",
 };
 
 pub(crate) const RETRY_FOR: Purpose = Purpose {
     shortest: Duration::from_secs(1),
-    too_short: "retries have at least a second: write `retry_for = \"1s\"` or more; \
-                `max_attempts = 1` is for none",
+    too_short: "`retry_for` is at least one second: write `retry_for = \"1s\"` or more, or \
+                `max_attempts = 1` for no retries",
     longest: DAY.saturating_mul(366),
-    too_long: "a job is tried for at most 366 days: write `retry_for = \"366d\"` or less",
+    too_long: "a job is retried for at most 366 days: write `retry_for = \"366d\"` or less",
 };
 
 pub(crate) const WAIT: Purpose = Purpose {
@@ -58,23 +58,23 @@ pub(crate) const WAIT: Purpose = Purpose {
 
 pub(crate) const LINGER: Purpose = Purpose {
     shortest: Duration::from_millis(1),
-    too_short: "a batch lingers for at least a millisecond: write `linger = \"1ms\"` or more",
+    too_short: "`linger` is at least one millisecond: write `linger = \"1ms\"` or more",
     longest: Duration::from_secs(60),
-    too_long: "a batch lingers for a minute at most: write `linger = \"1m\"` or less",
+    too_long: "`linger` is at most one minute: write `linger = \"1m\"` or less",
 };
 
 pub(crate) const UNIQUE: Purpose = Purpose {
     shortest: Duration::from_secs(1),
     too_short: "a key is held for at least a second: write `unique_for = \"1s\"` or more, or leave \
-                it out: the key is free when the job has ended",
+                it out to free the key when the job ends",
     longest: DAY.saturating_mul(366),
     too_long: "a key is held for at most 366 days: write `unique_for = \"366d\"` or less",
 };
 
 pub(crate) const REPLAY: Purpose = Purpose {
     shortest: Duration::from_secs(1),
-    too_short: "a dead letter rests for at least a second: write `auto_replay = \"1s\"` or more; \
-                quicker retries are what `backoff` is for",
+    too_short: "a dead letter waits at least one second before it is replayed: write \
+                `auto_replay = \"1s\"` or more, and use `backoff` for quicker retries",
     longest: DAY.saturating_mul(30),
     too_long: "a dead letter is replayed after at most 30 days: write `auto_replay = \"30d\"` or \
                less, or `auto_replay = none` to leave it to a human",
@@ -93,7 +93,7 @@ pub(crate) fn read(text: &LitStr, purpose: &Purpose) -> Result<Duration> {
         return refuse(purpose.too_long);
     }
     if duration.subsec_nanos() % 1_000_000 != 0 {
-        return refuse("durations count in whole milliseconds: write `1ms` or a multiple of it");
+        return refuse("a duration is in whole milliseconds: write `1ms` or a multiple of it");
     }
     Ok(duration)
 }

@@ -9,7 +9,7 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::redact::{Fields, Path, Verb};
 
-/// Whether jobkit is built with the feature that the attribute needs.
+/// Whether jobkit is built with the feature `encrypt`.
 const IS_BUILT: bool = cfg!(feature = "encrypt");
 
 /// The hidden parts of a job.
@@ -35,8 +35,8 @@ pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) ->
     };
     ways.extend(Fields::ways(&encrypt));
     if !IS_BUILT {
-        let message = "`encrypt` needs the feature of this name: write `jobkit = { version = \
-                       \"…\", features = [\"encrypt\"] }` in Cargo.toml";
+        let message = "`encrypt` needs the feature `encrypt` of jobkit: write \
+                       `jobkit = { version = \"…\", features = [\"encrypt\"] }` in Cargo.toml";
         mistakes.add(name, message);
     }
     let sealed = fields.paths(Verb::Encrypt, &encrypt, mistakes);
@@ -70,8 +70,8 @@ fn refuse_keys(args: &Args, encrypt: &[Path], mistakes: &mut Mistakes) {
             if let Some(found) = mentioned(value, &path.names()) {
                 let text = path.text();
                 let message = format_args!(
-                    "`{text}` is encrypted, and `{name}` would be stored as it is: make the key \
-                     of another field, or of a keyed hash that the program stores beside it"
+                    "`{text}` is encrypted, but `{name}` is stored as plain text: build the key \
+                     from another field, such as one with a keyed hash of the value"
                 );
                 mistakes.add(found, message);
             }

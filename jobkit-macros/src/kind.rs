@@ -17,7 +17,7 @@ pub(crate) fn of_struct(name: &Ident, mistakes: &mut Mistakes) -> String {
         mistakes.add(
             name,
             format_args!(
-                "the kind made from this name has {} bytes, at most {LONGEST} can be stored: \
+                "the kind derived from this name has {} bytes, and at most {LONGEST} are allowed: \
                  choose a shorter one with `kind = \"…\"`",
                 kind.len()
             ),
@@ -32,8 +32,8 @@ pub(crate) fn unversioned(text: &LitStr, what: impl Display, mistakes: &mut Mist
     let digits = name.rsplit_once('@').map(|(_, digits)| digits).unwrap_or_default();
     if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let message = format_args!(
-            "{what} ends with `@{digits}`, as a version does in the list of what a worker knows: \
-             write `version = {digits}`, or choose another name"
+            "{what} must not end with `@{digits}`, which looks like a version: write \
+             `version = {digits}`, or choose another name"
         );
         mistakes.add(text.to_token_stream(), message);
     }
@@ -58,7 +58,7 @@ fn refusal(name: &str) -> Option<String> {
         return Some(format!("has {length} bytes: shorten it to at most {LONGEST}"));
     }
     if name.starts_with("self.") {
-        return Some(format!("is a text, the same for every job: `{name}` is not looked up"));
+        return Some(format!("is plain text, the same for every job: `{name}` is not evaluated"));
     }
     let control = name.chars().find(|c| c.is_control())?;
     Some(format!("contains the control character `{}`: remove it", control.escape_debug()))

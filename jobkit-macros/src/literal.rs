@@ -27,7 +27,7 @@ pub(crate) fn none(input: ParseStream<'_>, name: &Ident, _: &str) -> Result<()> 
     }
     let value = input.parse::<Expr>()?;
     let message = format!(
-        "`{name}` has no value: the topic is the type of the field, as in \
+        "`{name}` takes no value: the topic is the type of the field, as in \
          `struct SendReceipt(OrderPaid);`"
     );
     Err(Error::new_spanned(value, message))
@@ -58,14 +58,14 @@ pub(crate) fn as_text(expr: &Expr) -> Option<&LitStr> {
 
 pub(crate) fn text(name: &Ident, expr: &Expr, example: &str) -> Result<LitStr> {
     as_text(expr).cloned().ok_or_else(|| match word(expr) {
-        Some(word) => mismatch(name, expr, "text", format_args!("\"{word}\"")),
-        None => mismatch(name, expr, "text", example),
+        Some(word) => mismatch(name, expr, "a string", format_args!("\"{word}\"")),
+        None => mismatch(name, expr, "a string", example),
     })
 }
 
 /// Text, or `None` for the word `none`.
 pub(crate) fn text_or_none(name: &Ident, expr: &Expr, example: &str) -> Result<Option<LitStr>> {
-    const EXPECTED: &str = "a duration as text or `none`";
+    const EXPECTED: &str = "a duration in quotes or `none`";
     match (literal(expr), word(expr)) {
         (Some(Lit::Str(text)), _) if text.suffix().is_empty() => Ok(Some(text.clone())),
         (_, Some(word)) if word == "none" => Ok(None),
@@ -77,15 +77,15 @@ pub(crate) fn text_or_none(name: &Ident, expr: &Expr, example: &str) -> Result<O
     }
 }
 
-/// A list of text; reports every element that is something else.
+/// A list of strings; reports every element that is something else.
 pub(crate) fn texts(name: &Ident, expr: &Expr, example: &str) -> Result<Vec<LitStr>> {
     let Expr::Array(list) = bare(expr) else {
         return Err(match as_text(expr) {
             Some(text) => {
                 let list = format!("[\"{}\"]", text.value().escape_debug());
-                mismatch(name, expr, "a list of text", list)
+                mismatch(name, expr, "a list of strings", list)
             }
-            None => mismatch(name, expr, "a list of text", example),
+            None => mismatch(name, expr, "a list of strings", example),
         });
     };
     let mut all = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn texts(name: &Ident, expr: &Expr, example: &str) -> Result<Vec<LitS
             Some(text) => all.push(text.clone()),
             None => errors.push(Error::new_spanned(
                 element,
-                format_args!("`{name}` is a list of text: write `{name} = {example}`"),
+                format_args!("`{name}` is a list of strings: write `{name} = {example}`"),
             )),
         }
     }

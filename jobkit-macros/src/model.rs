@@ -22,15 +22,15 @@ use crate::unique::{self, Coalesce, Unique};
 use crate::version::Upcast;
 
 const PRIORITY: Range =
-    Range { numbers: -3..=3, in_words: "from `-3`, which runs first, to `3`, which runs last" };
+    Range { numbers: -3..=3, in_words: "from `-3` (runs first) to `3` (runs last)" };
 const ATTEMPTS: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 const CYCLES: Range = Range { numbers: 2..=1000, in_words: "from `2` to `1000`" };
 const VERSION: Range = Range { numbers: 1..=32_767, in_words: "from `1` to `32767`" };
 const BURST: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 const LIMIT: Range = Range { numbers: 1..=1_000_000, in_words: "from `1` to `1000000`" };
 
-/// How messages call the name of a queue.
-const QUEUE: &str = "the name of a queue";
+/// The name of a queue, in messages.
+const QUEUE: &str = "the queue name";
 
 /// The limit of a key without one: `Concurrency::UNLIMITED`.
 const UNLIMITED: u32 = i32::MAX as u32;
@@ -89,8 +89,8 @@ pub(crate) struct Concurrency {
 }
 
 impl JobModel {
-    /// Decides what the arguments mean. After a mistake the model is incomplete, and only used to
-    /// find further ones.
+    /// Interprets the arguments. After a mistake the model is incomplete, and only used to find
+    /// more mistakes.
     pub(crate) fn new(
         name: &Ident,
         fields: &Fields,
@@ -187,8 +187,8 @@ fn refuse_cycles_alone(args: &Args, mistakes: &mut Mistakes) {
         mistakes.add(
             name,
             format_args!(
-                "`{name}` counts replays that happen by themselves: write `auto_replay = \"1h\"`, \
-                 or leave `{name}` out"
+                "`{name}` limits automatic replays: add `auto_replay = \"1h\"`, or leave `{name}` \
+                 out"
             ),
         );
     }
@@ -240,7 +240,7 @@ fn concurrency(
     kind: &str,
     mistakes: &mut Mistakes,
 ) -> Option<Concurrency> {
-    let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+    let group = group.map(|group| kind::stored(&group.value, "the group name", mistakes));
     let limit = integer(limit, &LIMIT, mistakes);
     Some(Concurrency {
         key: key?,
@@ -261,8 +261,8 @@ fn upcasts(
         let numbers = list.iter().filter_map(|upcast| upcast.number.base10_parse::<u16>().ok());
         let next = numbers.max().unwrap_or(1).saturating_add(1);
         let message = format_args!(
-            "`upcast` reads what is older than this struct: say with `version = {next}` which \
-             version this is"
+            "`upcast` reads versions older than this struct: add `version = {next}` for the struct \
+             itself"
         );
         mistakes.add(name, message);
     }
@@ -283,8 +283,8 @@ fn upcasts(
 
 fn earlier_than(newest: Option<u16>) -> String {
     match newest {
-        Some(1) => "there is no version before the first: leave `upcast` out, or give this struct \
-                    the next `version`"
+        Some(1) => "there is no version before 1: leave `upcast` out, or raise the `version` of \
+                    this struct"
             .to_owned(),
         Some(newest) => {
             format!("`upcast` takes versions before `version = {newest}`: `1` to `{}`", newest - 1)

@@ -84,6 +84,18 @@ arguments! {
     subscribes: (), literal::none, "subscribes";
 }
 
+/// The arguments that most jobs need: messages name these, and the documentation begins with them.
+pub(crate) const COMMON: [&str; 8] = [
+    "queue",
+    "priority",
+    "max_attempts",
+    "timeout",
+    "backoff",
+    "concurrency_key",
+    "concurrency_limit",
+    "unique_key",
+];
+
 /// A given argument whose value has the right form.
 pub(crate) struct Given<T> {
     pub(crate) name: Ident,
@@ -128,13 +140,19 @@ impl Args {
 
     fn unknown(&mut self, name: &Ident) -> Error {
         let names = ARGUMENTS.iter().map(|(name, _)| *name);
-        let message = match meant(&name.to_string(), names.clone()) {
+        let message = match meant(&name.to_string(), names) {
             Some(Meant::Argument(meant)) => {
                 self.meant.push(meant);
                 format!("unknown argument `{name}`: did you mean `{meant}`?")
             }
             Some(Meant::Elsewhere(instead)) => format!("unknown argument `{name}`: {instead}"),
-            None => format!("unknown argument `{name}`: the arguments are {}", listed(names)),
+            None => {
+                let common = listed(COMMON.into_iter());
+                format!(
+                    "unknown argument `{name}`: the most common are {common}; the documentation \
+                     of `jobkit::job` lists all"
+                )
+            }
         };
         Error::new_spanned(name, message)
     }
@@ -158,7 +176,7 @@ fn argument_name(input: ParseStream<'_>) -> Result<Ident> {
                 text if text.starts_with('"') => ("queue", text),
                 number => ("max_attempts", number),
             };
-            format!("a value needs the name of its argument: write `{name} = {value}`")
+            format!("this value needs the name of an argument: write `{name} = {value}`")
         }
         _ => "expected an argument such as `queue = \"mail\"`".to_owned(),
     };

@@ -131,9 +131,7 @@ pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Resul
     let tokens: TokenStream = inside.parse()?;
     let paths = (|input: ParseStream<'_>| paths(input, name)).parse2(tokens)?;
     if paths.is_empty() {
-        let does = if name == "encrypt" { "seals" } else { "hides" };
-        let message =
-            format!("`{name}` {does} nothing: name a field, `{example}`, or leave it out");
+        let message = format!("`{name}` names no field: write `{example}`, or leave it out");
         return Err(Error::new_spanned(name, message));
     }
     Ok(paths)
@@ -178,7 +176,7 @@ fn path(input: ParseStream<'_>, list: &Ident) -> Result<Path> {
 fn key(key: LitStr) -> Result<LitStr> {
     let text = key.value();
     if text.is_empty() || text.contains(['.', '\0']) {
-        let message = "a key that is empty or has a dot has no path: name the value around it";
+        let message = "a key in a path cannot be empty or contain a dot: name the value around it";
         return Err(Error::new_spanned(key, message));
     }
     Ok(key)
@@ -211,9 +209,9 @@ impl Fields {
     /// Refuses serde attributes that hide the keys of fields from this one.
     pub(crate) fn refuse_opaque(&self, mistakes: &mut Mistakes) {
         for attribute in &self.opaque {
-            let message = "this may give a field another key, which `redact` and `encrypt` do not \
-                           see: write `#[serde(…)]` on the fields themselves, without `cfg_attr`, \
-                           `from` and `into`";
+            let message = "this may rename a field without `redact` and `encrypt` seeing it: write \
+                           `#[serde(…)]` on the fields themselves, without `cfg_attr`, `from` and \
+                           `into`";
             mistakes.add(attribute, message);
         }
     }
@@ -251,12 +249,12 @@ impl Fields {
             };
             if field.flattened {
                 let instead = match verb {
-                    Verb::Redact => "it would be shown",
-                    Verb::Encrypt => "it would lie open",
+                    Verb::Redact => "its values are shown",
+                    Verb::Encrypt => "its values are stored unencrypted",
                 };
                 let message = format_args!(
-                    "a flattened field has no key of its own in the payload: take \
-                     `#[serde(flatten)]` off, or {instead}"
+                    "a flattened field has no key of its own in the payload: remove \
+                     `#[serde(flatten)]`, or {instead}"
                 );
                 mistakes.add(&path.0[0], message);
             }

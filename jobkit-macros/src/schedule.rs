@@ -17,7 +17,7 @@ pub(crate) fn read(text: LitStr, mistakes: &mut Mistakes) -> Option<LitStr> {
     match text.value().parse::<Times>() {
         Ok(_) => Some(text),
         Err(error) => {
-            mistakes.add(&text, format_args!("these are no times for a schedule: {error}"));
+            mistakes.add(&text, format_args!("this is not a valid schedule: {error}"));
             None
         }
     }

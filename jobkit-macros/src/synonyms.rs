@@ -42,10 +42,10 @@ const SYNONYMS: [(&str, &[&str]); 23] = [
 ];
 
 const DELAY: &str =
-    "a delay is given when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
-const STATE: &str = "the state is named where the job says how to run: `impl Job<App> for …`";
+    "a delay is set when a job is enqueued: `.options().after(…)` or `.options().at(…)`";
+const STATE: &str = "the state is a parameter of the trait: `impl Job<App> for …`";
 
-const TAGS: &str = "tags are given when a job is enqueued: `.options().tags([…])`";
+const TAGS: &str = "tags are set when a job is enqueued: `.options().tags([…])`";
 
 /// Words for things that are not arguments.
 const ELSEWHERE: [(&str, &[&str]); 3] = [

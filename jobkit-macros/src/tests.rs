@@ -160,11 +160,11 @@ fn the_example_of_every_argument_is_accepted() {
             assert_eq!(told.last(), Some(&missing));
             let unbuilt = name == "encrypt" && !cfg!(feature = "encrypt");
             assert_eq!(told.len(), 1 + usize::from(unbuilt), "{told:?}");
-            assert_eq!(told[0].contains("needs the feature of this name"), unbuilt, "{told:?}");
+            assert_eq!(told[0].contains("needs the feature `encrypt`"), unbuilt, "{told:?}");
             continue;
         }
         if name == "subscribes" {
-            assert!(messages(example)[0].starts_with("a job that subscribes has one field"));
+            assert!(messages(example)[0].starts_with("a job that subscribes is a tuple struct"));
             continue;
         }
         let needed = match name {
@@ -189,15 +189,15 @@ fn reading_goes_on_behind_a_mistake() {
     for (broken, first) in [
         ("queue", "`queue` needs a value"),
         ("queue =", "`queue` needs a value"),
-        ("queue = mail", "`queue` expects text"),
+        ("queue = mail", "`queue` expects a string"),
         ("queue: \"mail\"", "the value of `queue` goes after `=`"),
         ("queue(\"mail\", 5)", "the value of `queue` goes after `=`"),
         ("queue == \"mail\"", "this value of `queue` does not parse"),
         ("queue = \"mail\" \"post\"", "expected `,` after the value"),
         ("quue = \"mail\"", "unknown argument `quue`"),
         ("type = \"mail\"", "unknown argument `type`"),
-        ("\"mail\"", "a value needs the name of its argument"),
-        ("7", "a value needs the name of its argument: write `max_attempts = 7`"),
+        ("\"mail\"", "this value needs the name of an argument"),
+        ("7", "this value needs the name of an argument: write `max_attempts = 7`"),
         ("(queue = \"mail\")", "expected an argument such as"),
         ("", "expected an argument such as"),
         ("concurrency_key = self.a.", "this value of `concurrency_key` is incomplete"),
@@ -206,8 +206,8 @@ fn reading_goes_on_behind_a_mistake() {
         ("concurrency_key = self.a b", "expected `,` before `b`"),
         ("backoff = fixed", "`fixed` needs a wait"),
         ("timeout = \"soon\"", "expected a number with a unit"),
-        ("auto_replay = 3600", "`auto_replay` expects a duration as text or `none`"),
-        ("max_cycles = 5", "`max_cycles` counts replays that happen by themselves"),
+        ("auto_replay = 3600", "`auto_replay` expects a duration in quotes or `none`"),
+        ("max_cycles = 5", "`max_cycles` limits automatic replays"),
         ("dead_letter_key = self.", "this value of `dead_letter_key` is incomplete"),
     ] {
         let both = messages(&format!("{broken}, max_attempts = 0"));
@@ -324,18 +324,25 @@ fn a_key_in_quotes_is_refused_with_what_to_write_instead() {
     }
 }
 
-/// The reference of the attribute, which is with the crate that users name, lists every argument.
+/// The reference lists the common arguments first, and every other one in exactly one section.
 #[test]
 fn the_reference_lists_each_argument_once() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../jobkit/src/docs/job.md");
     let page = std::fs::read_to_string(page).expect("the page is beside this crate");
-    let table = page.split("| argument | value | without it |").nth(1).expect("its table");
-    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
     let name = |row: &str| {
         let name: String = row.chars().skip_while(|c| *c != '`').skip(1).collect();
         name.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>()
     };
-    let mut listed: Vec<String> = rows.map(name).collect();
+    let rows = |table: &str| {
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        rows.map(name).collect::<Vec<_>>()
+    };
+    let mut tables = page.split("| argument | value | default |").skip(1).map(rows);
+    let mut common = tables.next().expect("the table of the common arguments");
+    assert_eq!(common, crate::parse::COMMON);
+    let mut listed: Vec<String> = tables.flatten().collect();
+    common.retain(|name| !listed.contains(name));
+    listed.extend(common);
     let mut known = crate::parse::ARGUMENTS.map(|(name, _)| name);
     listed.sort();
     known.sort_unstable();

@@ -19,22 +19,22 @@ pub(crate) fn read(args: &mut Args, fields: &Fields, mistakes: &mut Mistakes) ->
     ] {
         if let Some(given) = given {
             let message = format_args!(
-                "the `version` and what to `redact` are the same for all who subscribe: say it in \
-                 the `impl Topic`, `{said}`"
+                "`version` and `redact` are the same for every subscriber of a topic: set them in \
+                 its `impl Topic`, as `{said}`"
             );
             mistakes.add(given, message);
         }
     }
     if let Some(encrypt) = args.encrypt.take() {
-        let message = "a job that subscribes has nothing to `encrypt`, since what is published is \
-                       stored for all who subscribe: publish an id, or let it enqueue another \
-                       job, which has the `encrypt`";
+        let message = "a job that subscribes cannot `encrypt`, since every subscriber gets the \
+                       payload as published: publish an id, or let this job enqueue another one \
+                       that has `encrypt`";
         mistakes.add(encrypt.name, message);
     }
     let wrapped = fields.wrapped().cloned();
     if wrapped.is_none() {
-        let message = "a job that subscribes has one field, without a name, of the topic's type: \
-                       `struct SendReceipt(OrderPaid);`";
+        let message = "a job that subscribes is a tuple struct with one field, whose type is the \
+                       topic: `struct SendReceipt(OrderPaid);`";
         mistakes.add(name, message);
     }
     wrapped
@@ -54,8 +54,8 @@ fn refuse_keys(args: &Args, mistakes: &mut Mistakes) {
     ];
     for name in keys.into_iter().flatten() {
         let message = format_args!(
-            "a job that subscribes has no `{name}`, since those who publish need not know it: let \
-             it enqueue another job, which has the `{name}`"
+            "a job that subscribes cannot have `{name}`, since publishers do not know its type: \
+             let it enqueue another job that has `{name}`"
         );
         mistakes.add(name, message);
     }

@@ -45,7 +45,7 @@ impl Unique {
     fn read(args: &mut Args, fields: &Fields, kind: &str, mistakes: &mut Mistakes) -> Option<Self> {
         let key = args.unique_key.take().map(|given| key::unquoted(given, fields, mistakes));
         let group = args.unique_group.as_ref();
-        let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+        let group = group.map(|group| kind::stored(&group.value, "the group name", mistakes));
         let at_least = args.unique_for.as_ref();
         let at_least = at_least
             .and_then(|given| mistakes.sift(duration::read(&given.value, &duration::UNIQUE)));
@@ -81,7 +81,7 @@ impl Unique {
     }
 }
 
-/// A key whose newest waiting job runs for all others.
+/// A key whose newest waiting job runs in place of the others.
 pub(crate) struct Coalesce {
     pub(crate) key: Expr,
     pub(crate) group: String,
@@ -94,11 +94,12 @@ impl Coalesce {
             let message = "`coalesce_group` needs a key: add `coalesce_key = self.account_id`";
             mistakes.add(&group.name, message);
         }
-        let group = group.map(|group| kind::stored(&group.value, "the name of a group", mistakes));
+        let group = group.map(|group| kind::stored(&group.value, "the group name", mistakes));
         let given = args.coalesce_key.take()?;
         if args.mentions("unique_key") {
-            let message = "a job has a `unique_key` or a `coalesce_key`, not both: unique, there \
-                           is one of a key at a time; coalescing, of those that wait one runs";
+            let message = "a job has a `unique_key` or a `coalesce_key`, not both: `unique_key` \
+                           allows one job of a key at a time, `coalesce_key` runs one waiting job \
+                           of a key for all of them";
             mistakes.add(&given.name, message);
         }
         let key = key::unquoted(given, fields, mistakes);
@@ -106,7 +107,7 @@ impl Coalesce {
     }
 }
 
-/// A duplicate that runs again does so after the other job has ended.
+/// `run_again` starts after the other job has ended.
 fn refuse_beside_run_again(args: &Args, holds: Option<&str>, mistakes: &mut Mistakes) {
     let unfinished = holds.is_none_or(|holds| holds == "Unfinished");
     let names = [
@@ -115,8 +116,8 @@ fn refuse_beside_run_again(args: &Args, holds: Option<&str>, mistakes: &mut Mist
     ];
     for name in names.into_iter().flatten() {
         let message = format_args!(
-            "`on_duplicate = run_again` is for a key that is held while its job is unfinished, \
-             and no longer: leave `{name}` out"
+            "`on_duplicate = run_again` needs a key that is held exactly while its job is \
+             unfinished: leave `{name}` out"
         );
         mistakes.add(name, message);
     }
@@ -157,7 +158,7 @@ fn variant(
         let listed: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
         let (last, others) = listed.split_last()?;
         let others = others.join(", ");
-        mistakes.add(value, format_args!("`{name}` is one of the words {others} and {last}"));
+        mistakes.add(value, format_args!("`{name}` is {others} or {last}"));
     }
     known.map(|(_, variant)| *variant)
 }

@@ -17,8 +17,8 @@ impl Parse for Upcast {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if !input.peek(LitInt) {
             let next: TokenStream = input.parse()?;
-            let message = "`upcast` lists earlier versions by their numbers, each with a \
-                           function: write `upcast(2 = Self::from_v2)`";
+            let message = "`upcast` lists earlier versions by number, each with a function: write \
+                           `upcast(2 = Self::from_v2)`";
             return Err(Error::new_spanned(next, message));
         }
         let number: LitInt = input.parse()?;
@@ -63,7 +63,7 @@ pub(crate) fn list(input: ParseStream<'_>, name: &Ident, example: &str) -> Resul
     let tokens: TokenStream = inside.parse()?;
     let list = Punctuated::<Upcast, Token![,]>::parse_terminated.parse2(tokens)?;
     if list.is_empty() {
-        let message = format!("`upcast` reads nothing: write `{example}`, or leave it out");
+        let message = format!("`upcast` names no version: write `{example}`, or leave it out");
         return Err(Error::new_spanned(name, message));
     }
     Ok(list.into_iter().collect())

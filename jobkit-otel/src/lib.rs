@@ -28,14 +28,14 @@
 //! The spans of jobkit have the level INFO: a filter on that layer must let `jobkit=info` through,
 //! or there are no spans to connect.
 //!
-//! # What the spans say
+//! # Span attributes
 //!
 //! They follow OpenTelemetry's conventions for messaging, so a backend can show queues from them.
 //! An enqueue is a span of the kind *producer*, named `create`, whose context the jobs carry. An
 //! attempt is a span of the kind *consumer*, named `process` and the queue. Both have
 //! `messaging.system` (`jobkit`), `messaging.operation.name` and `messaging.operation.type`. An
 //! attempt also has `messaging.destination.name`, which is the queue, and `messaging.message.id`,
-//! which is the job's id, beside jobkit's own `job.id`, `job.kind`, `queue` and `attempt`.
+//! which is the job's id, in addition to jobkit's own `job.id`, `job.kind`, `queue` and `attempt`.
 //!
 //! If an attempt failed, its status is an error, and `error.type` is the Rust type of the error, or
 //! `_OTHER`. The text of the error is left out: it may contain payload values that are

@@ -27,7 +27,7 @@ impl Traces {
         Self::default()
     }
 
-    /// Each attempt but the first begins a separate trace, which is linked to the span that
+    /// Each attempt except the first begins a separate trace, which is linked to the span that
     /// enqueued the job. Use it for jobs that are retried for days, if the backend ends traces
     /// sooner.
     #[must_use]

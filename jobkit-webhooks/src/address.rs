@@ -57,7 +57,7 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The networks that the application allows beside the public ones.
+/// The networks that the application allows in addition to the public ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed(pub(crate) Vec<IpNet>);
 

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::{Answer, Verdict, Webhooks};
 
-/// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) makes it. If you enqueue it
-/// by SQL, the payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as the
+/// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) returns it. If you enqueue
+/// it in SQL, the payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as the
 /// concurrency key.
 ///
 /// Four deliveries to an endpoint run at a time, across all workers, so a slow server delays only
@@ -64,7 +64,8 @@ impl DeliverWebhook {
         let key = ["gone-", &cx.idempotency_key()].concat();
         if let Err(error) = webhooks.discard_waiting(&self.endpoint, why, &key).await {
             // Each of them will find the endpoint switched off when it runs.
-            tracing::warn!(endpoint = self.endpoint, %error, "jobkit-webhooks: events remain");
+            tracing::warn!(endpoint = self.endpoint, %error, "jobkit-webhooks: could not discard \
+                                                              waiting events");
         }
         Ok(())
     }
@@ -81,9 +82,10 @@ impl DeliverWebhook {
             Verdict::Rest(rest) => {
                 if let Err(error) = cx.pause_key(rest).await {
                     let endpoint = &self.endpoint;
-                    tracing::warn!(endpoint, %error, "jobkit-webhooks: an endpoint does not rest");
+                    tracing::warn!(endpoint, %error, "jobkit-webhooks: could not pause an \
+                                                      endpoint");
                 }
-                // At least as long as it asks for, so that ten rests of a second do not use up an
+                // At least as long as it requests, so that ten rests of a second do not use up an
                 // event.
                 let again = |number| rest.max(Self::wait(number));
                 Err(if answer.status == TOO_MANY {
@@ -102,7 +104,7 @@ impl Job<Webhooks> for DeliverWebhook {
     async fn run(self, cx: JobContext<Webhooks>) -> jobkit::Result {
         let webhooks = cx.state();
         let Some(endpoint) = webhooks.endpoints.find(&self.endpoint).await? else {
-            return Err(JobError::discard("the endpoint is switched off, or no longer there"));
+            return Err(JobError::discard("the endpoint is switched off, or no longer exists"));
         };
         let id = self.id.clone().unwrap_or_else(|| cx.idempotency_key());
         match webhooks.post(&endpoint, &id, self.body.get()).await {

@@ -37,7 +37,7 @@ pub enum Failure {
         /// The system's error.
         source: io::Error,
     },
-    /// There is no connection, or TLS does not trust it.
+    /// The connection failed, or TLS does not trust it.
     #[error("cannot connect to {host}")]
     Connect {
         /// The host of the URL.

@@ -44,8 +44,8 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! [`verdict`] says what follows from an answer, and [`Failure`] why there may be none. Each
-//! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] makes a secret for an
+//! [`verdict`] decides what happens after an answer, and [`Failure`] is why there may be none. Each
+//! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] creates a secret for an
 //! endpoint. While you rotate it, the endpoint has two, and each request has a signature by each.
 //! [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer enters
 //! an endpoint.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-/// How long an endpoint rests that answers 429 without a time.
+/// How long an endpoint rests after a 429 without `Retry-After`.
 const REST: Duration = Duration::from_secs(60);
 
 /// The shortest and the longest rest of an endpoint, whatever it asks for.

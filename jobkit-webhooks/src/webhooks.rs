@@ -86,11 +86,11 @@ impl Webhooks {
         self
     }
 
-    /// Sends one signed request now and returns the answer, whatever it says: no job, no retry, and
-    /// nothing is switched off. For the page on which somebody enters an endpoint.
+    /// Sends one signed request now and returns the answer, whatever it is: without a job, without
+    /// retries, and nothing is switched off. Use it on the page where somebody enters an endpoint.
     ///
     /// # Errors
-    /// [`Failure`] when there is no answer.
+    /// [`Failure`] if there is no answer.
     pub async fn test_delivery(
         &self,
         endpoint: &Endpoint,

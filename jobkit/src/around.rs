@@ -1,5 +1,5 @@
-//! Code around the handlers of a worker: to time them, to limit them, to give them a trace or a
-//! scope of their own.
+//! Code around the handlers of a worker: to time them, to limit them, to give each a trace or a
+//! scope.
 //!
 //! ```no_run
 //! use jobkit::{JobContext, Worker, around::Next};
@@ -13,8 +13,8 @@
 //! # worker.start().await?; Ok(()) }
 //! ```
 //!
-//! Layers are your code, like handlers, and are treated like them: the kind's timeout covers layers
-//! and handler together, a stop asks and then drops them together, and a panic is a failed attempt.
+//! Layers are your code, and are treated like handlers: the kind's timeout covers layers and
+//! handler together, a stop asks and then drops them together, and a panic is a failed attempt.
 //! Whatever a layer does, the job has exactly one outcome, and no handler outlives its attempt.
 //!
 //! A layer is not a `tower::Layer`: tower's middleware may call a service again, later or never,
@@ -32,8 +32,8 @@ pub(crate) use self::inside::Inside;
 use crate::returned::{HandlerFuture, Returned};
 use crate::{JobContext, Result};
 
-/// A layer around handlers. Every closure with the signature of [`around`](Self::around) is one,
-/// too.
+/// A layer around handlers. Implemented for every closure with the signature of
+/// [`around`](Self::around).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,17 +51,17 @@ use crate::{JobContext, Result};
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no layer",
+    message = "`{Self}` is not a layer",
     note = "write `async |cx: JobContext, next: Next| {{ next.run().await }}`, with both types, or \
             `impl jobkit::around::Around for {Self}`"
 )]
 pub trait Around: Send + Sync + 'static {
-    /// Runs one attempt: `next`, and whatever is to happen before and after it.
+    /// Runs one attempt: `next`, and whatever should happen before and after it.
     ///
     /// What this returns is the outcome, as if the handler had returned it; with `Ok` the
-    /// [result](macro@crate::job#results) of the handler is kept, if it ran. `cx` is what the
-    /// handler sees, without its state and its payload. Its [span](JobContext::span) is not entered
-    /// until `next` runs.
+    /// [result](macro@crate::job#results) of the handler is kept, if it ran. `cx` is the context
+    /// that the handler gets, without its state and the payload. Its [span](JobContext::span) is
+    /// not entered until `next` runs.
     fn around(&self, cx: JobContext, next: Next) -> impl Future<Output = Result> + Send;
 }
 
@@ -94,8 +94,8 @@ pub(crate) type Stack = Arc<[Arc<dyn Layer>]>;
 /// What is inside a layer: the layers after it and, innermost, the handler.
 ///
 /// It can be run once, or not at all: the job's outcome is what the layer returns. Dropping the
-/// future drops the handler with it. So does the end of the layer, wherever the future is by then.
-#[must_use = "unless this is run the handler is not"]
+/// future drops the handler. So does the end of the layer, wherever the future is by then.
+#[must_use = "the handler does not run unless this does"]
 pub struct Next {
     stack: Stack,
     at: usize,
@@ -107,7 +107,7 @@ impl Next {
     /// Runs what is inside the layer. A panic of the handler is returned as an error, as is a
     /// payload that cannot be decoded.
     ///
-    /// It consumes itself, so no layer can run a handler twice:
+    /// It takes `self`, so no layer can run a handler twice:
     ///
     /// ```compile_fail
     /// # use jobkit::{JobContext, around::Next};
@@ -130,7 +130,7 @@ impl Next {
         }
     }
 
-    /// Makes a `Next` that runs this future instead of a handler, to test a layer.
+    /// Creates a `Next` that runs this future instead of a handler, to test a layer.
     pub fn for_test(handler: impl Future<Output = Result> + Send + 'static) -> Self {
         let inside = Inside::new(Box::pin(async { handler.await.map(|()| Returned::Nothing) }));
         Self { stack: Arc::new([]), at: 0, cx: JobContext::for_test(()), inside }

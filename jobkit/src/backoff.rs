@@ -5,13 +5,13 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How long a job waits between a failed attempt and the next one.
 ///
-/// Every wait is at most 24 hours and is jittered by ± 10 %, so that jobs which failed together
-/// do not come back together.
+/// Every wait is at most 24 hours and is jittered by ± 10 %, so that jobs that failed together are
+/// not retried together.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Backoff {
-    /// attempt⁴ + 15 seconds: 16 s, 31 s, 96 s, 271 s, 640 s, … (the default; the curve is the
-    /// one Sidekiq made popular).
+    /// attempt⁴ + 15 seconds: 16 s, 31 s, 96 s, 271 s, 640 s, … (the default, and the curve that
+    /// Sidekiq made popular).
     Quartic,
     /// `first`, then twice as long each time, never more than `max`.
     Exponential {

@@ -1,7 +1,7 @@
 //! Jobs that run in batches: one call for many jobs of a kind, and an outcome for each.
 //!
-//! For work that costs as much for a hundred as for one: a bulk insert, a request that takes a
-//! list.
+//! Use it for work that costs as much for a hundred jobs as for one: a bulk insert, a request that
+//! takes a list.
 //!
 //! ```
 //! use jobkit::batch::{BatchJob, Member};
@@ -37,9 +37,9 @@
 //! ```
 //!
 //! Each member of a batch is a job like any other: it takes a slot, and has its own attempts,
-//! timeout (which begins before it lingers), permit, context and outcome. A batch has jobs of one
-//! queue only, and never more than the worker has slots for that queue: give the queue as many
-//! slots as `batch` says, or a multiple.
+//! timeout (which begins before it lingers), permit, context and outcome. All jobs of a batch are
+//! from one queue, and there are never more than the worker has slots for that queue: give the
+//! queue as many slots as `batch`, or a multiple.
 
 mod call;
 
@@ -61,12 +61,12 @@ use crate::states::States;
 use crate::stored::Stored;
 use crate::{JobContext, JobError, Result};
 
-/// What jobs do when they run in batches. Implement it instead of [`Job`](crate::Job) for a kind
-/// with `#[job(batch = …)]`.
+/// What a batch of jobs does. Implement it instead of [`Job`](crate::Job) for a kind with
+/// `#[job(batch = …)]`.
 ///
 /// `S` is the state they need, given once with [`Worker::state`](crate::Worker::state).
 #[diagnostic::on_unimplemented(
-    message = "job `{Self}` has a `batch` and says nothing about how to run one",
+    message = "job `{Self}` has a `batch` but does not implement `BatchJob`",
     label = "this job has no `run` for a batch",
     note = "write `impl jobkit::batch::BatchJob for {Self}` with `async fn run(batch: \
             Vec<Member<Self>>) -> jobkit::Result`, or leave `batch` out and write `impl \
@@ -77,12 +77,13 @@ pub trait BatchJob<S = ()>:
 {
     /// Runs the jobs of a batch: at least one, in no particular order.
     ///
-    /// What it returns is the outcome of every member that has not been [answered](Member::answer):
-    /// `Ok(())` finishes them, an error applies to each. A panic counts as an error.
+    /// The return value is the outcome of every member that has not been
+    /// [answered](Member::answer): `Ok(())` finishes them, an error applies to each. A panic counts
+    /// as an error.
     fn run(batch: Vec<Member<Self, S>>) -> impl Future<Output = Result> + Send;
 }
 
-/// A job of a batch; it dereferences to the job.
+/// A member of a batch; it dereferences to its job.
 pub struct Member<J, S = ()> {
     job: J,
     cx: JobContext<S>,
@@ -90,7 +91,7 @@ pub struct Member<J, S = ()> {
     seat: usize,
 }
 
-/// Where the answers go.
+/// The recipient of answers.
 pub(crate) trait Answers: Send + Sync {
     fn answer(&self, seat: usize, outcome: Result);
 }
@@ -102,7 +103,7 @@ impl<J, S> Member<J, S> {
         &self.job
     }
 
-    /// The context of the job: its id and attempt, and when it is to stop. Each has its own;
+    /// The context of the job: its id and attempt, and when to stop. Each member has its own;
     /// [`cancelled`](JobContext::cancelled) may complete for one and not for the others.
     #[must_use]
     pub fn context(&self) -> &JobContext<S> {
@@ -115,9 +116,9 @@ impl<J, S> Member<J, S> {
         self.cx.state()
     }
 
-    /// Sets the outcome of this job, whatever becomes of the others. The outcome is recorded, and
-    /// the slot freed, when the call next awaits with no [blocking work](JobContext::blocking)
-    /// under way; for the last member of a batch, once the call has returned. Only the first answer
+    /// Sets the outcome of this job, independently of the others. The outcome is recorded, and the
+    /// slot freed, when the call next awaits while no [blocking work](JobContext::blocking) is
+    /// running; for the last member of a batch, once the call has returned. Only the first answer
     /// counts.
     pub fn answer(&self, outcome: Result) {
         self.call.answer(self.seat, outcome);
@@ -132,18 +133,18 @@ impl<J, S> Deref for Member<J, S> {
     }
 }
 
-/// Without the payload, which may have what must not be shown.
+/// Without the payload, which may contain secrets.
 impl<J, S> fmt::Debug for Member<J, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Member").field("id", &self.cx.id()).finish_non_exhaustive()
     }
 }
 
-/// Runs a batch of these jobs in a test of your own, without a database, and returns the outcome of
-/// each. Every context is that of job 0, in its first attempt of 20.
+/// Runs a batch of these jobs in a test, without a database, and returns the outcome of each. Every
+/// context is that of job 0, in the first of 20 attempts.
 ///
 /// # Panics
-/// When the handler does.
+/// If the handler panics.
 pub async fn run_for_test<J, S>(jobs: Vec<J>, state: S) -> Vec<Result>
 where
     J: BatchJob<S>,
@@ -160,14 +161,14 @@ where
     outcomes
 }
 
-/// The states of a worker before any is given: the calls that gather their jobs.
+/// The initial states of a worker: the calls that gather jobs.
 pub(crate) fn states() -> States {
     let mut states = States::default();
     states.insert(Gatherers::default());
     states
 }
 
-/// Decodes a payload, and makes the future that is one of a batch.
+/// Decodes a payload, and creates the future of a member.
 pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
     stored: Stored<'_>,
     attempt: Arc<Attempt>,
@@ -178,14 +179,14 @@ pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
     let gatherers = states.get::<Gatherers>().expect("it is always there");
     let gatherer = gatherers.of::<J, S>(&attempt.queue);
     let Batch { max, linger } = J::POLICY.batch.unwrap_or_default();
-    // Two crashes: it may be what takes the others down.
+    // After two crashes: this job may be what brings the others down.
     let max = usize::from(max).min(attempt.beside.saturating_add(1));
     let cx = JobContext::new(attempt, state);
     let joined = gatherer.join(job, cx, max, linger);
     Ok(Box::pin(async { joined.await.map(|()| Returned::Nothing) }))
 }
 
-/// An error that is that of several jobs.
+/// An error shared by several jobs.
 #[derive(Debug)]
 struct Shared(Arc<AnyError>);
 
@@ -201,7 +202,7 @@ impl Error for Shared {
     }
 }
 
-/// As many of the same outcome as are asked for.
+/// Makes as many copies of an outcome as needed.
 fn copies(outcome: Result) -> impl FnMut() -> Result {
     let shared = outcome.map_err(|error| {
         let JobError { verdict, error, error_type } = error;

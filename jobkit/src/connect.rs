@@ -8,14 +8,15 @@ use crate::store::{Deadlines, Link, Source};
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A pool of connections to the database at this address, such as
-/// `postgres://user:password@host:5432/database`, for a program that has none yet. It has at most
-/// 16 connections. What the address leaves out is taken from the environment, as libpq does
+/// Creates a pool of connections to the database at this address, such as
+/// `postgres://user:password@host:5432/database`, for a program that has no pool yet. It has at
+/// most 16 connections. What the address leaves out is taken from the environment, as libpq does
 /// (`PGHOST`, `PGPASSWORD`, …).
 ///
-/// Unlike sqlx's own, it fails at once when it cannot connect, and says in a sentence what is
-/// wrong. A pool of yours works as well. If the address has several hosts, the pool is for the one
-/// that takes writes now; [`Worker::connect`](crate::Worker::connect) follows a fail-over.
+/// Unlike sqlx's own constructors, it fails immediately if it cannot connect, and its error says in
+/// a sentence what is wrong. Your own pool works as well. If the address has several hosts, the
+/// pool is for the one that accepts writes now; [`Worker::connect`](crate::Worker::connect) follows
+/// a fail-over.
 ///
 /// ```no_run
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,10 +31,10 @@ pub async fn connect(url: &str) -> Result<PgPool, ConnectError> {
     Ok(reached(url).await?.pool().clone())
 }
 
-/// What is at this address, once a connection has come about.
+/// The database at this address, once it was connected to.
 ///
 /// # Errors
-/// Why there is none.
+/// Why it could not be connected to.
 pub(crate) async fn reached(url: &str) -> Result<Source, ConnectError> {
     let source = Source::at(url)?;
     let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE.mul_f64(0.8) };

@@ -24,7 +24,7 @@ use crate::reach::Reach;
 use crate::stop::Stop;
 use crate::{JobError, JobId, StopReason};
 
-/// What a running job is told about itself: its id, attempt, state and when to stop.
+/// What a handler knows about its job: its id, attempt and state, and when to stop.
 ///
 /// Cheap to clone.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct JobContext<S = ()> {
     state: Arc<S>,
 }
 
-/// What a handler is told of its job, as the claim had it.
+/// The facts about a job for its handler, from the claim.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Facts {
     pub(crate) kind: String,
@@ -53,12 +53,12 @@ pub(crate) struct Attempt {
     pub(crate) id: JobId,
     pub(crate) facts: Facts,
     pub(crate) queue: Arc<str>,
-    /// How many jobs of the queue may run beside it in one call of a batch.
+    /// How many jobs of the queue may run together with it in one batch.
     pub(crate) beside: usize,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Arc<Stop>,
     pub(crate) span: Span,
-    /// `None` in a test of the user's own.
+    /// `None` in the user's own tests.
     pub(crate) reach: Option<Arc<dyn Reach>>,
     pub(crate) report: Report,
     /// How long the job is kept after a success.
@@ -101,27 +101,27 @@ impl<S> JobContext<S> {
         Self { attempt, state }
     }
 
-    /// One of no job: job 0, first attempt of 20, never asked to stop.
+    /// A context without a job: job 0, first attempt of 20, never asked to stop.
     pub(crate) fn for_test(state: S) -> Self {
         Self::new(Arc::new(Attempt::for_test()), Arc::new(state))
     }
 
     /// The job's id, the same in every attempt. It is not an idempotency key: after a fail-over to
-    /// a server that lags behind, or after a backup is restored, ids that were given out before are
-    /// given to other jobs. Use what identifies the effect in your business (the order, the
-    /// invoice), or [`idempotency_key`](Self::idempotency_key).
+    /// a server that lags behind, or after a backup is restored, ids that were already used are
+    /// given to other jobs. Use what identifies the effect in your domain (the order, the invoice),
+    /// or [`idempotency_key`](Self::idempotency_key).
     #[must_use]
     pub fn id(&self) -> JobId {
         self.attempt.id
     }
 
-    /// A text that is the same in every attempt and that no other job has, even if its
-    /// [`id`](Self::id) is given out again: it includes the time of the enqueue, to the
-    /// microsecond. Use it with systems that take an idempotency key, if nothing in your business
-    /// identifies the effect.
+    /// A string that is the same in every attempt and that no other job has, even if its
+    /// [`id`](Self::id) is used again: it includes the time of the enqueue, to the microsecond. Use
+    /// it with systems that take an idempotency key, if nothing in your domain identifies the
+    /// effect.
     ///
     /// A second job for the same order has a different key. So does the replay of a dead letter,
-    /// which is a job of its own and may have another payload.
+    /// which is a new job and may have another payload.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}-{:x}", self.id(), self.created_at().timestamp_micros())
@@ -153,7 +153,7 @@ impl<S> JobContext<S> {
         self.attempt.facts.attempt
     }
 
-    /// How many attempts the job has in all.
+    /// How many attempts the job has in total.
     #[must_use]
     pub fn max_attempts(&self) -> u32 {
         self.attempt.facts.max_attempts
@@ -183,7 +183,8 @@ impl<S> JobContext<S> {
         self.attempt.facts.metadata.as_deref()
     }
 
-    /// What the job carries from its enqueue, as set by [`propagate`](crate::hooks::propagate).
+    /// The values that the job carries from its enqueue, as set by
+    /// [`propagate`](crate::hooks::propagate).
     #[must_use]
     pub fn carried(&self) -> Carried {
         self.attempt.facts.carried.clone()
@@ -195,21 +196,21 @@ impl<S> JobContext<S> {
         &self.state
     }
 
-    /// When this attempt will be asked to stop by the kind's timeout; `None` without one.
+    /// When the kind's timeout will ask this attempt to stop; `None` without a timeout.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.attempt.deadline
     }
 
-    /// How much of the timeout is left; `None` without one, zero once it has passed.
+    /// How much of the timeout is left; `None` without a timeout, zero once it has passed.
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
     /// Completes as soon as the worker is told to stop, or when [`cancelled`](Self::cancelled)
-    /// completes. The handler may go on for the [stop grace](crate::Worker::stop_grace); one that
-    /// needs longer should save where it is, and return
+    /// completes. The handler may go on for the [stop grace](crate::Worker::stop_grace); if it
+    /// needs longer, it should save its position, and return
     /// [`JobError::release`](crate::JobError::release):
     ///
     /// ```
@@ -235,24 +236,25 @@ impl<S> JobContext<S> {
         self.attempt.stop.until_asked().await
     }
 
-    /// Why this attempt is to end, once [`stopping`](Self::stopping) has completed. For code that
-    /// checks between two steps.
+    /// Why this attempt should end, once [`stopping`](Self::stopping) has completed. For code that
+    /// checks between steps.
     #[must_use]
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.attempt.stop.reason()
     }
 
-    /// The signal behind [`cancelled`](Self::cancelled), to pass on to code of yours.
+    /// The signal behind [`cancelled`](Self::cancelled), to pass on to other code.
     #[must_use]
     pub fn cancel_token(&self) -> &CancellationToken {
         self.attempt.stop.token()
     }
 
     /// Pauses the concurrency key of this job, in all processes and for at most 30 days: no other
-    /// job of the key begins before then, while running jobs go on. Of two pauses, the one that
-    /// ends later holds. Returns false if the job has no key.
+    /// job of the key starts before then, while running jobs continue. Of two pauses, the one that
+    /// ends later applies. Returns false if the job has no key.
     ///
-    /// For an answer such as `429 Too Many Requests`; see [`retry_after`](Self::retry_after).
+    /// Use it for a response such as `429 Too Many Requests`; see
+    /// [`retry_after`](Self::retry_after).
     ///
     /// # Errors
     /// [`ContextError::Invalid`] for the time; [`ContextError::Database`].
@@ -264,9 +266,9 @@ impl<S> JobContext<S> {
         }
     }
 
-    /// Pauses any key, given by the names of its group (by default the kind) and of the key. For a
-    /// key of a [limiter](Self::limiter), the group is the limiter's name. Returns false if no
-    /// worker has announced the group.
+    /// Pauses any key, given by its group (by default the kind) and the key itself. For a key of a
+    /// [limiter](Self::limiter), the group is the limiter's name. Returns false if no worker has
+    /// announced the group.
     ///
     /// # Errors
     /// Those of [`pause_key`](Self::pause_key).
@@ -283,9 +285,9 @@ impl<S> JobContext<S> {
         }
     }
 
-    /// Pauses the concurrency key of this job, and makes the error with which the job itself runs
-    /// again by then (within 24 hours). Return it when a service asks you to slow down. It is not a
-    /// failure and charges no attempt, for a day or for as long as `retry_for` says: see
+    /// Pauses the concurrency key of this job, and creates the error that makes the job itself run
+    /// again after the pause (within 24 hours). Return it when a service asks you to slow down. It
+    /// is not a failure and charges no attempt, for a day or for as long as `retry_for` allows: see
     /// [`JobError::wait`].
     ///
     /// ```
@@ -302,7 +304,7 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// If the pause fails, its error is logged, and the job runs again all the same.
+    /// If the pause fails, its error is logged, and the job still runs again.
     pub async fn retry_after(
         &self,
         rest: Duration,

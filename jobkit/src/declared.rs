@@ -12,37 +12,37 @@ use crate::stored::Stored;
 
 /// The half of a job that `#[job]` writes: its policy and its keys.
 ///
-/// You never implement this by hand; behaviour goes into [`Job`](crate::Job).
+/// Do not implement it by hand; behaviour goes into [`Job`](crate::Job).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not declared as a job",
     label = "missing `#[jobkit::job]`",
     note = "add `#[jobkit::job]` above the definition of `{Self}`"
 )]
 pub trait Declared: Sized {
-    /// What such a job returns, and its history keeps: `()` for nothing, unless
-    /// `#[job(result = …)]` says it.
+    /// The result that the job returns and its history keeps: `()` (nothing is kept) unless set
+    /// with `#[job(result = …)]`.
     type Output: Serialize + DeserializeOwned + Send + 'static;
 
-    /// What jobs of this type ask for.
+    /// The policy of jobs of this type.
     const POLICY: Policy;
 
-    /// The concurrency key of this job; `None` means that it is not limited.
+    /// The concurrency key of this job; `None` if it is not limited.
     fn concurrency_key(&self) -> Option<String> {
         None
     }
 
-    /// The dead-letter key of this job: jobs of one kind and key share one dead letter. `None`
-    /// means that it gets one of its own.
+    /// The dead-letter key of this job: jobs of one kind and key share one dead letter. `None` if
+    /// it gets one of its own.
     fn dead_letter_key(&self) -> Option<String> {
         None
     }
 
-    /// The unique key of this job; `None` means that it is not unique.
+    /// The unique key of this job; `None` if it is not unique.
     fn unique_key(&self) -> Option<String> {
         None
     }
 
-    /// The key by which this job coalesces; `None` means that it does not.
+    /// The key by which this job coalesces; `None` if it does not.
     fn coalesce_key(&self) -> Option<String> {
         None
     }
@@ -53,11 +53,11 @@ pub trait Declared: Sized {
         None
     }
 
-    /// Compiles where the fields inside of others are there that `#[job]` names. Nobody calls it.
+    /// Compiles only if the nested fields that `#[job]` names exist. It is never called.
     #[doc(hidden)]
     fn hidden(&self) {}
 
-    /// Makes a job of a payload of an earlier version, one of those in [`Policy::upcasts`].
+    /// Creates the job from a payload of an earlier version, one of [`Policy::upcasts`].
     ///
     /// # Errors
     /// What is wrong with the payload.
@@ -77,7 +77,7 @@ pub trait Declared: Sized {
             the fields of that version"
 )]
 pub trait IntoJob<J, M> {
-    /// The job, or why there is none.
+    /// The job, or the error.
     fn into_job(self) -> Result<J, String>;
 }
 
@@ -94,7 +94,7 @@ impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
 }
 
 impl Stored<'_> {
-    /// The job. The error says, with the path inside the payload, why there is none.
+    /// Decodes the job. The error says why that fails, with the path inside the payload.
     pub(crate) fn job<J: Declared + DeserializeOwned>(self) -> Result<J, String> {
         if self.is_current() { self.decode() } else { J::upcast(self) }
     }
@@ -112,9 +112,10 @@ where
 
 /// A job that `#[job(schedule = "…")]` can make: its fields have defaults.
 #[diagnostic::on_unimplemented(
-    message = "a schedule in `#[job]` makes the job by `Default`, which `{Self}` is not",
+    message = "a schedule in `#[job]` creates the job with `Default`, which `{Self}` does not \
+               implement",
     label = "no `Default` for `{Self}`",
-    note = "derive `Default`, or give the schedule with its payload to `Worker::schedule`"
+    note = "derive `Default`, or pass the schedule and its payload to `Worker::schedule`"
 )]
 pub trait Scheduled {
     /// The job.
@@ -137,8 +138,8 @@ pub fn scheduled<J: Scheduled>() -> J {
 #[derive(Debug)]
 pub struct Way<'a, T: ?Sized>(pub &'a T);
 
-/// What is inside of options, lists and boxes: for the compiler, which looks whether it has a
-/// field. The expansion of `#[job]` names it, and nobody calls it.
+/// What is inside options, lists and boxes, so that the compiler can check its fields. The
+/// expansion of `#[job]` names it; it is never called.
 pub trait Through<'a> {
     /// What is inside.
     type To: ?Sized + 'a;
@@ -153,7 +154,7 @@ macro_rules! through {
             type To = T;
 
             fn through(&self) -> &'a T {
-                unreachable!("it is there for the compiler")
+                unreachable!("it is only for the compiler")
             }
         }
     )* };
@@ -165,7 +166,7 @@ impl<'a, T: 'a, const N: usize> Through<'a> for Way<'a, [T; N]> {
     type To = T;
 
     fn through(&self) -> &'a T {
-        unreachable!("it is there for the compiler")
+        unreachable!("it is only for the compiler")
     }
 }
 
@@ -201,7 +202,7 @@ pub enum Maybe {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key",
     label = "neither implements `Display` nor is an `Option` of something that does",
-    note = "a key is stored as text: give something that implements `Display`, or an `Option` of it"
+    note = "a key is stored as text: use a value that implements `Display`, or an `Option` of one"
 )]
 pub trait IntoKey<M> {
     /// The key as text.

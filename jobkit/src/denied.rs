@@ -5,17 +5,16 @@ use crate::error::{DatabaseError, InvalidValue};
 
 /// Why there is no slot of a [limiter](crate::limiter).
 ///
-/// A handler may return it with `?`: with [`Later`](Self::Later) the job is snoozed until its slot,
-/// with [`Stopped`](Self::Stopped) it is released, and neither charges an attempt.
+/// A handler may return it with `?`: [`Later`](Self::Later) snoozes the job until its slot,
+/// [`Stopped`](Self::Stopped) releases it, and neither charges an attempt.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Denied {
-    /// The slot is further away than the job may wait. It is kept for the job, which has to ask
-    /// again after this time, in this attempt or in the next: within the last second before its
-    /// slot.
+    /// The slot comes later than the job may wait. It is kept for the job, which has to ask again
+    /// after this time, in this attempt or in the next: within the last second before its slot.
     #[error("the limiter has no slot for this job for another {0:?}")]
     Later(Duration),
-    /// The attempt is to end. The slot that it waited for is not used.
+    /// The attempt is being stopped. The slot that it waited for stays unused.
     #[error("the attempt is being stopped, so it does not wait for a slot")]
     Stopped(StopReason),
     /// No worker has declared this limiter.

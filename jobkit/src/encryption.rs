@@ -16,19 +16,20 @@ pub use self::keyring::{Keyring, KeyringError};
 use crate::lock::Lock;
 use crate::policy::Policy;
 
-/// How values are sealed and opened: a [`Keyring`], or what you make of a key service of yours.
+/// How values are sealed and opened: by a [`Keyring`], or by an implementation that uses your key
+/// service.
 ///
 /// The associated bytes say where a value belongs: kind and path. An implementation must
-/// authenticate them together with the value, so that nobody moves it elsewhere.
+/// authenticate them together with the value, so that it cannot be moved elsewhere.
 pub trait Cipher: Send + Sync + 'static {
-    /// The id of the key that seals from now on: 1 to 64 letters, digits, `_` and `-` of ASCII. It
-    /// is stored beside each value, for everybody to see.
+    /// The id of the key that seals from now on: 1 to 64 ASCII letters, digits, `_` and `-`. It is
+    /// stored in plain text with each value.
     fn key(&self) -> String;
 
-    /// Seals a value with this key, which is one that [`key`](Self::key) has named.
+    /// Seals a value with this key, whose id [`key`](Self::key) has returned.
     ///
     /// # Errors
-    /// Why it cannot; nothing is stored then. The text is shown.
+    /// Why it cannot be sealed; nothing is stored then. The text of the error is shown.
     fn seal(
         &self,
         key: &str,
@@ -39,7 +40,7 @@ pub trait Cipher: Send + Sync + 'static {
     /// Opens what was sealed with this key.
     ///
     /// # Errors
-    /// [`OpenError`] says whose fault it is.
+    /// See [`OpenError`].
     fn open(&self, key: &str, sealed: &[u8], associated: &[u8]) -> Result<Vec<u8>, OpenError>;
 }
 
@@ -47,23 +48,23 @@ pub trait Cipher: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The key is not to be had here, or not now: the job is put back, uncharged.
+    /// The key is not available in this process, or not now: the job is put back, uncharged.
     #[error("the key is not available here")]
     NoKey,
-    /// It is not what was sealed, or not for this place: the payload does not decode.
+    /// The value was changed or moved since it was sealed: the payload does not decode.
     #[error("the value is not what was sealed for this place")]
     Tampered,
 }
 
 static CIPHER: Lock<Option<Arc<dyn Cipher>>> = Lock::new(None);
 
-/// From now on this process seals and opens with these keys, for all it enqueues and all its
-/// workers. Call it at the start; again, and the new keys take the place of the old ones.
+/// Sets the keys with which this process seals and opens values, for everything it enqueues and all
+/// its workers. Call it at startup; a later call replaces the keys.
 pub fn keys(cipher: impl Cipher) {
     *CIPHER.lock() = Some(Arc::new(cipher));
 }
 
-/// What this process seals and opens with.
+/// The keys of this process.
 pub(crate) fn cipher() -> Option<Arc<dyn Cipher>> {
     CIPHER.lock().clone()
 }
@@ -75,14 +76,14 @@ pub(crate) fn has_keys() -> bool {
 /// Why a payload cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unopened {
-    /// This process lacks the key with this id.
+    /// This process does not have the key with this id.
     NoKey(String),
-    /// What is at this path.
+    /// The value at this path was tampered with.
     Tampered(String),
 }
 
 impl Unopened {
-    /// The id of the key that is missing, if that is why.
+    /// The id of the missing key, if that is the reason.
     pub(crate) fn missing_key(&self) -> Option<&str> {
         match self {
             Self::NoKey(key) => Some(key),
@@ -106,7 +107,7 @@ impl fmt::Display for Unopened {
     }
 }
 
-/// The JSON with these paths sealed; `None` where there is nothing to seal.
+/// The JSON with these paths sealed; `None` if there is nothing to seal.
 ///
 /// # Errors
 /// Why it cannot be sealed.
@@ -120,15 +121,15 @@ pub(crate) fn sealed(
         return Ok(None);
     }
     let cipher = cipher().ok_or(
-        "this process has no keys; give them with `jobkit::policy::encryption::keys` before the \
+        "this process has no keys; set them with `jobkit::policy::encryption::keys` before the \
          first enqueue",
     )?;
     let paths = paths.iter().map(|path| path.as_ref().split('.').collect()).collect();
     Sealing { kind, paths, cipher: &*cipher, reading }.seal(json).map(Some)
 }
 
-/// The payload of a job that is stored under this kind or alias, with what is sealed in it opened.
-/// An older version may have sealed other fields.
+/// The payload of a job stored under this kind or alias, with its sealed values opened. An older
+/// version may have sealed other fields.
 ///
 /// # Errors
 /// Why it cannot be opened.
@@ -141,7 +142,7 @@ pub(crate) fn opened<'p>(
     if policy.encrypt.is_empty() && version == policy.version {
         return Ok(Cow::Borrowed(payload));
     }
-    // What is no text is no JSON, which the decoding says.
+    // Bytes that are not text are not JSON either, which the decoding reports.
     let Ok(json) = std::str::from_utf8(payload) else { return Ok(Cow::Borrowed(payload)) };
     let opened = envelope::opened(kind, json, cipher().as_deref())?;
     Ok(opened.map_or(Cow::Borrowed(payload), |json| Cow::Owned(json.into_bytes())))

@@ -35,26 +35,27 @@ use crate::{JobId, store};
 pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     /// Enqueues the job: it exists if and only if the transaction of `executor` commits.
     ///
-    /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (mind the star) or
-    /// `&mut *connection`. It is one statement that only inserts, so it waits for nobody (but see
-    /// [`enqueue_unique`](Self::enqueue_unique)).
+    /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (note the `*`) or
+    /// `&mut *connection`. This is one statement that only inserts, so it waits for no lock (but
+    /// see [`enqueue_unique`](Self::enqueue_unique)).
     ///
-    /// It notifies sleeping workers. A transaction that has notified cannot be prepared (`PREPARE
-    /// TRANSACTION`): if yours is to be, run `set local jobkit.notify = 'off'` in it first. The job
-    /// is then found by the next poll.
+    /// It notifies sleeping workers. PostgreSQL cannot prepare a transaction that has notified
+    /// (`PREPARE TRANSACTION`): to prepare yours, first run `set local jobkit.notify = 'off'` in
+    /// it. The job is then found by the next poll.
     ///
     /// A handler gets exactly what was enqueued: the payload is read back once, and if that fails
-    /// or gives something else (NaN, which JSON lacks; a `u128` in a tagged enum), the call returns
-    /// [`EnqueueError::Encode`], which names the field. (A release build reads back only payloads
-    /// of at most 1 KiB, and larger ones that contain a null or a number of 19 digits or more.)
+    /// or yields a different value (NaN, which JSON lacks; a `u128` in a tagged enum), the call
+    /// returns [`EnqueueError::Encode`], which names the field. (A release build reads back only
+    /// payloads of at most 1 KiB, and larger ones that contain a null or a number of 19 digits or
+    /// more.)
     ///
     /// # Errors
     /// [`EnqueueError::Encode`], [`EnqueueError::Encrypt`], [`EnqueueError::Misplaced`],
     /// [`EnqueueError::PayloadTooLarge`] and [`EnqueueError::Invalid`] before anything is sent, so
     /// that your transaction stays usable; [`EnqueueError::QueueFull`]; otherwise
-    /// [`EnqueueError::Database`], but never for a deadline. [`SchemaError::Missing`] in it means
-    /// that [`migrate`](crate::migrate()) has not run; [`SchemaError::Unfit`] means that it has to
-    /// run again, or that the schema is too new for this binary.
+    /// [`EnqueueError::Database`], but never for a deadline. If that is [`SchemaError::Missing`],
+    /// [`migrate`](crate::migrate()) has not run; if it is [`SchemaError::Unfit`], it has to run
+    /// again, or the schema is too new for this binary.
     ///
     /// [`SchemaError::Missing`]: crate::error::SchemaError::Missing
     /// [`SchemaError::Unfit`]: crate::error::SchemaError::Unfit
@@ -65,10 +66,9 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue(executor)
     }
 
-    /// Enqueues the job and says what became of it, if it has a [unique key](crate::unique):
-    /// whether it is new, or another job has the key. It may wait for an open transaction that is
-    /// working with the same key, and for nothing else. ([`enqueue`](Self::enqueue) returns the id
-    /// of either.)
+    /// Enqueues a job with a [unique key](crate::unique), and returns whether it is new or another
+    /// job has the key. It may wait for an open transaction that is working with the same key, and
+    /// for nothing else. ([`enqueue`](Self::enqueue) returns the id of whichever job has the key.)
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -79,8 +79,8 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue_unique(executor)
     }
 
-    /// Enqueues the job, waits at most this long for it to end, and gives what it returned. The job
-    /// is enqueued at once, so this takes a pool and not a transaction. See [`wait`].
+    /// Enqueues the job, waits at most this long for it to end, and returns its result. The job is
+    /// committed before the wait, so this takes a pool and not a transaction. See [`wait`].
     ///
     /// # Errors
     /// A [`WaitError`] if the job has not ended by then, or did not succeed.
@@ -92,7 +92,7 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
         self.options().enqueue_and_wait(pool, within)
     }
 
-    /// Overrides the type's policy for this one job: a delay, a queue, tags, ….
+    /// Overrides the type's policy for this job: a delay, a queue, tags, ….
     fn options(self) -> Pending<Self> {
         Pending::new(self)
     }
@@ -130,9 +130,9 @@ where
     async move { Ok(all.await?.into_iter().map(Enqueued::id).collect()) }
 }
 
-/// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and says what became of
-/// each, in the same order. If several of them have the same unique key, the first is enqueued and
-/// the others are its duplicates.
+/// Enqueues any number of jobs in one statement, as [`enqueue_all`] does, and returns what became
+/// of each, in the same order. If several of them have the same unique key, the first is enqueued
+/// and the others are its duplicates.
 ///
 /// # Errors
 /// As [`enqueue_all`].
@@ -145,7 +145,7 @@ where
     I: IntoIterator<Item = J>,
     X: Executor<'c>,
 {
-    // Collected before the future exists, so that it is Send whatever the iterator is.
+    // Collected before the future is created, so that it is Send even if the iterator is not.
     let drafts = drafts(jobs);
     async move { enqueue_drafts(drafts?, executor).await }
 }

@@ -39,5 +39,5 @@ pub use self::migrate::MigrateError;
 pub use self::problems::StartProblems;
 pub use self::start::{AnnounceError, ConnectError, InvalidAddress, RunError, StartError};
 
-/// The text of errors about a lock that another transaction has held for a second.
+/// The text of errors about a lock that another transaction held for a second.
 pub(crate) const BUSY: &str = "another transaction has this locked; try again later";

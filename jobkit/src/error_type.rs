@@ -1,4 +1,4 @@
-//! What an error is called where failures are grouped by their cause.
+//! The name of an error's type, by which failures are grouped.
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -10,16 +10,16 @@ use crate::limits::TYPE_BYTES;
 /// A boxed error, whatever it was.
 pub(crate) type AnyError = Box<dyn Error + Send + Sync>;
 
-/// The name of a type of errors, or what the root cause of one calls itself.
+/// The name of an error's type, or what its root cause calls itself.
 pub(crate) type ErrorType = Cow<'static, str>;
 
-/// Types that hold any error: their own names tell nothing.
+/// Types that hold any error: their names say nothing.
 const HOLDERS: [&str; 2] = ["anyhow::Error", "eyre::Report"];
 
 /// The longest word taken for what an error calls itself.
 const WORD_BYTES: usize = 64;
 
-/// The name of `E`, cut; for one that holds any error, what its root cause calls itself. A mere
+/// The name of `E`, cut; for a type that holds any error, what its root cause calls itself. A plain
 /// text has neither.
 pub(crate) fn error_type<E>(error: &(dyn Error + 'static)) -> Option<ErrorType> {
     let name = type_name::<E>();
@@ -38,8 +38,8 @@ fn root<'a>(mut error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     error
 }
 
-/// The word before the fields in what is derived for debugging: the name of a struct or of a
-/// variant. Nothing else knows the type of an error that is held as any.
+/// The word before the fields in derived `Debug` output: the name of a struct or a variant. Nothing
+/// else tells the type of a boxed error.
 fn own_word(error: &(dyn Error + 'static)) -> Option<String> {
     let mut head = Head(String::new());
     // The alternate form: the other one of anyhow is made for people. It may be cut.

@@ -1,8 +1,8 @@
 //! Whether a value survives being stored as JSON.
 //!
-//! JSON writes NaN as null, and serde cannot read back each type that it writes. So what was
-//! written is read once, and the two values are compared as serde sees them: by a digest of all
-//! that they say when they are serialized.
+//! JSON writes NaN as null, and serde cannot read back every type that it writes. So the JSON is
+//! read back once, and the two values are compared as serde sees them: by a digest of what they
+//! serialize to.
 
 mod digest;
 mod hash;
@@ -32,8 +32,8 @@ pub(crate) fn compare<T: Serialize + ?Sized>(written: &T, read: &T) -> Result<()
     Err(ser::Error::custom(format!("the value at `{place}` is read back as something else")))
 }
 
-/// Refuses what JSON has no word for, where nobody knows as which type it will be read: numbers
-/// that are infinite or none.
+/// Refuses infinity and NaN, which JSON cannot express, where the type that will read the value is
+/// unknown.
 ///
 /// # Errors
 /// Where there is one.

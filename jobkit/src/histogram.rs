@@ -9,11 +9,11 @@ const BASE: u64 = 100_000;
 /// The second one, of which the same holds for odd buckets.
 const BETWEEN: u64 = 141_421;
 
-/// How often something took how long: counts in buckets whose bounds grow by the square root of
-/// two, from 0.1 ms to 21 hours.
+/// A histogram of durations: counts in buckets whose bounds grow by the square root of two, from
+/// 0.1 ms to 21 hours.
 ///
-/// Bucket `i`, from 0, counts what took no longer than 0.1 ms × 2^(i / 2), and longer than what the
-/// one before counts. The last of the 61 buckets has no bound.
+/// Bucket `i`, from 0, counts durations of at most 0.1 ms × 2^(i / 2) that exceed the bound of the
+/// bucket before. The last of the 61 buckets has no bound.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Histogram {
@@ -42,7 +42,7 @@ impl Histogram {
         self.counts[bucket] += number;
     }
 
-    /// Adds what another one counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -52,26 +52,26 @@ impl Histogram {
         }
     }
 
-    /// How often, all in all.
+    /// The total count.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The buckets up to the last that counts anything: each with the longest time it counts, which
-    /// is `None` for the one without a bound.
+    /// The buckets up to the last one that is not empty: the upper bound of each, `None` for the
+    /// one without a bound, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (Option<Duration>, u64)> {
         self.counts.iter().enumerate().map(|(at, number)| (bound(at), *number))
     }
 
-    /// The bounds of all buckets, but for the last, which has none.
+    /// The upper bounds of all buckets except the last, which has none.
     pub fn bounds() -> impl Iterator<Item = Duration> {
         (0..BUCKETS).filter_map(bound)
     }
 
-    /// The time that this share of them, 0 to 1 (0.95 for p95), did not exceed; `None` when nothing
-    /// was counted. It is right to within the bucket that it falls into, a factor of 1.42, and no
-    /// more than 21 hours.
+    /// The duration that this share of them, 0 to 1 (0.95 for p95), did not exceed; `None` if
+    /// nothing was counted. It is exact to within its bucket, a factor of 1.42, and at most 21
+    /// hours.
     #[must_use]
     pub fn percentile(&self, share: f64) -> Option<Duration> {
         let rank = share.clamp(0.0, 1.0) * self.count() as f64;

@@ -1,4 +1,4 @@
-//! Handlers that hold their threads: they compute or block for long without an await.
+//! Handlers that hold their threads: they compute or block for a long time without an await.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use crate::meter;
 
-/// From when on a thread is held for long, whatever the kind's timeout.
+/// From this time on a thread is held for long, whatever the kind's timeout.
 const LONG: Duration = Duration::from_secs(2);
 
-/// What the times here are counted from: long ago, so that none is 0.
+/// The origin of the times here: long ago, so that none is 0.
 static BEGINNING: LazyLock<Instant> =
     LazyLock::new(|| Instant::now().checked_sub(2 * LONG).unwrap_or_else(Instant::now));
 
-/// Since when a handler has held its thread.
+/// When a handler began to hold its thread.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
     /// In microseconds, from 1; 0 while it awaits.
     since: AtomicU64,
-    /// Its kind, and the timeout of that. Without a kind nobody looks.
+    /// Its kind and timeout. Without a kind nothing is reported.
     kind: OnceLock<(&'static str, Option<Duration>)>,
 }
 
 impl Hold {
-    /// Says whose it is.
+    /// Sets the kind and its timeout.
     pub(crate) fn is_of(&self, kind: &'static str, timeout: Option<Duration>) {
         let _known_already = self.kind.set((kind, timeout));
     }
 
-    /// Polls the handler, and says each poll that holds its thread for long.
+    /// Polls the handler, and reports each poll that holds its thread for long.
     pub(crate) async fn timed<F: Future>(&self, handler: F, long: impl Fn(Held)) -> F::Output {
         let mut handler = pin!(handler);
         std::future::poll_fn(|cx| {
@@ -61,7 +61,7 @@ impl Hold {
     }
 }
 
-/// A thread was held for long, or is.
+/// A thread that was or is held for long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) kind: &'static str,
@@ -78,7 +78,7 @@ impl Held {
             ?held,
             timeout = timeout.map(tracing::field::debug),
             "jobkit: a handler held its thread without an await: meanwhile nothing can stop it, \
-             not even its timeout, and other jobs wait; `JobContext::blocking` is for such work"
+             not even its timeout, and other jobs wait; use `JobContext::blocking` for such work"
         );
     }
 }

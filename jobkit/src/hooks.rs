@@ -1,4 +1,5 @@
-//! Hooks, which are told what happens; and what jobs carry from their enqueue to their handlers.
+//! Hooks, which observe what happens, and values that jobs carry from their enqueue to their
+//! handlers.
 //!
 //! ```no_run
 //! use jobkit::{Worker, hooks::Event};
@@ -11,9 +12,9 @@
 //! ```
 //!
 //! Hooks run one after the other on a thread of their own, and get events through a queue of 1,024.
-//! A slow hook holds up the hooks, and nothing else: if the queue is full, events are dropped, with
-//! a warning, and [counted](crate::WorkerHandle::counts) as `unheard`. A hook that panics still
-//! gets the next event. So use hooks for watching; what has to happen belongs in a handler or a
+//! A slow hook delays only other hooks: if the queue is full, events are dropped, with a warning,
+//! and [counted](crate::WorkerHandle::counts) as `unheard`. A hook that panics still gets the next
+//! event. So use hooks to observe; work that must be done belongs in a handler or a
 //! [layer](crate::around).
 
 mod carried;
@@ -31,7 +32,7 @@ use crate::JobId;
 pub use crate::outcome::Outcome;
 use crate::unique::Enqueued;
 
-/// What a hook of a worker is told, after the fact.
+/// What happened in a worker, for its hooks.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Event {
@@ -46,13 +47,13 @@ pub enum Event {
         /// Its id.
         worker: i64,
     },
-    /// The worker has stopped cleanly: no handler runs, and everything that could be written is. A
+    /// The worker has stopped cleanly: no handler runs, and everything that could be written was. A
     /// worker that is aborted does not send this.
     Stopped {
         /// Its id.
         worker: i64,
     },
-    /// An outcome is written.
+    /// An outcome was written.
     Ended(Ended),
 }
 
@@ -65,16 +66,16 @@ pub struct Ended {
     pub job: JobId,
     /// How the attempt ended, as recorded; that may differ from what the handler returned.
     pub outcome: Outcome,
-    /// What is known of the run; `None` if the handler did not run, as for a job that had expired,
-    /// or was given back before it began.
+    /// Details of the run; `None` if the handler did not run, as for a job that had expired, or was
+    /// given back before it started.
     pub run: Option<Run>,
-    /// What is recorded of a failure, or why the job was discarded or has expired.
+    /// The recorded error, or why the job was discarded or expired.
     pub error: Option<String>,
-    /// After how long the job runs again; `None` if that is at once or never.
+    /// After how long the job runs again; `None` if immediately or never.
     pub again_in: Option<Duration>,
 }
 
-/// What is known of an attempt that ran.
+/// Details of an attempt that ran.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Run {
@@ -86,7 +87,7 @@ pub struct Run {
     pub attempt: u32,
     /// How long it ran.
     pub took: Duration,
-    /// How long the job had been due when it began.
+    /// How long the job had been due when it started.
     pub waited: Duration,
 }
 

@@ -1,8 +1,7 @@
 use std::fmt;
 
-/// The id of a job: unique in its database, with gaps. One that was given out may come again
-/// for another job where commits were lost: after a fail-over to a server that lags behind, or in a
-/// restored backup.
+/// The id of a job: unique in its database, with gaps. An id may be given to another job if commits
+/// were lost: after a fail-over to a server that lags behind, or in a restored backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(pub i64);
 

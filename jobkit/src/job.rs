@@ -8,9 +8,9 @@ use crate::{JobContext, Result};
 
 /// What a job does when it runs.
 ///
-/// The struct is the payload: it is stored as JSON and comes back as `self`. `S` is the state the
-/// job needs, given once with [`Worker::state`](crate::Worker::state); leave it out when the job
-/// needs none.
+/// The struct is the payload: it is stored as JSON and read back as `self`. `S` is the state the
+/// job needs, set once with [`Worker::state`](crate::Worker::state); leave it out if the job needs
+/// none.
 ///
 /// ```
 /// use jobkit::{Job, JobContext, job};
@@ -31,15 +31,15 @@ use crate::{JobContext, Result};
 /// ```
 ///
 /// A job runs at least once: after a crash an attempt may be repeated. So make the effect
-/// idempotent, or write it in one transaction with a row that something in the payload makes
-/// unique, like an order number, or send [`JobContext::idempotency_key`] along. [`JobContext::id`]
-/// is not an idempotency key.
+/// idempotent, or write it in one transaction with a row that is unique by something in the
+/// payload, such as an order number, or send [`JobContext::idempotency_key`] along.
+/// [`JobContext::id`] is not an idempotency key.
 #[diagnostic::on_unimplemented(
-    message = "job `{Self}` says nothing about how to run",
+    message = "job `{Self}` does not implement `Job`",
     label = "this job has no `run`",
-    note = "write `impl jobkit::Job for {Self}` with `async fn run(self, cx: JobContext) -> \
-            jobkit::Result`, or `impl jobkit::Job<App>` when it needs the state `App`; what runs \
-            in batches says `#[job(batch = 100)]`"
+    note = "write `impl jobkit::Job for {Self}` with \
+            `async fn run(self, cx: JobContext) -> jobkit::Result`, or `impl jobkit::Job<App>` if \
+            it needs the state `App`; a `BatchJob` needs `#[job(batch = …)]`"
 )]
 pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.

@@ -2,12 +2,11 @@ use std::any::{TypeId, type_name};
 
 use crate::Declared;
 
-/// Job types by their names, for [`Worker::only`](crate::Worker::only): one, or up to twelve in
-/// parentheses.
+/// A job type, or up to twelve in parentheses, for [`Worker::only`](crate::Worker::only).
 ///
 /// It is implemented for all of these and for nothing else.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no job type, and no list of them",
+    message = "`{Self}` is neither a job type nor a list of job types",
     label = "neither a struct with `#[jobkit::job]` nor up to twelve of them in parentheses",
     note = "list more than twelve with `Worker::jobs`"
 )]

@@ -21,7 +21,7 @@ pub(crate) const CHECKPOINT_BYTES: usize = 64 * 1024;
 pub(crate) const NOTE_BYTES: usize = 200;
 /// Longest reason that an operator gives, and longest note.
 pub(crate) const REASON_BYTES: usize = 4096;
-/// Longest name of who acts; what is longer is cut.
+/// Longest name of an actor; longer ones are cut.
 const ACTOR_BYTES: usize = 512;
 /// Longest queue, kind, group or tag.
 pub(crate) const NAME_BYTES: usize = 128;
@@ -38,9 +38,9 @@ pub(crate) const LIMIT: u32 = 1_000_000;
 /// How many seconds a unique key is held, a job waits or is tried, or a cause is muted: 366 days at
 /// most.
 pub(crate) const LENGTHS: RangeInclusive<u64> = 1..=366 * 24 * 60 * 60;
-/// From one slot of a rate to the next, in microseconds: 30 days at most.
+/// The time from one slot of a rate to the next, in microseconds: 30 days at most.
 const SLOTS: RangeInclusive<u64> = 100..=30 * 24 * 60 * 60 * 1_000_000;
-/// Priorities, the first the sooner.
+/// Priorities; smaller ones run first.
 pub(crate) const PRIORITIES: RangeInclusive<i16> = -3..=3;
 /// How many attempts a job may have.
 pub(crate) const ATTEMPTS: RangeInclusive<u16> = 1..=1000;
@@ -69,13 +69,13 @@ pub(crate) fn text(what: &'static str, text: &str, limit: usize) -> Result<(), I
     if text.contains('\0') { Err(InvalidValue::Nul { what }) } else { Ok(()) }
 }
 
-/// Checks the words of an operator for those who ask later.
+/// Checks the reason that an operator gives.
 pub(crate) fn reason(text: &str) -> Result<(), InvalidValue> {
     self::text("reason", text, REASON_BYTES)
 }
 
-/// Checks JSON text: what searches in it reads it as jsonb, which has no NUL and no numbers of any
-/// length, and no reader gets deep into the deeply nested (the server's stack has an end as well).
+/// Checks JSON text. Searches read it as jsonb, which has no NUL and bounds the length of numbers,
+/// and readers bound the depth of nesting (the server's stack does, too).
 pub(crate) fn json(
     what: &'static str,
     nesting: &'static str,
@@ -89,7 +89,8 @@ pub(crate) fn json(
     range(nesting, depth, 0..=NESTING, "0 to 127")
 }
 
-/// Checks a payload, beside so many bytes of metadata, as enqueueing a job of its type would.
+/// Checks a payload that comes with this many bytes of metadata, as enqueueing a job of its type
+/// would.
 pub(crate) fn payload(text: &str, metadata: usize) -> Result<(), InvalidValue> {
     let bytes = text.len() + metadata;
     if bytes > PAYLOAD_BYTES {

@@ -1,6 +1,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A mutex that a panic leaves open: what ours guard is as good as it was left.
+/// A mutex that ignores poisoning: a panic leaves what ours guard in a valid state.
 #[derive(Debug, Default)]
 pub(crate) struct Lock<T>(Mutex<T>);
 

@@ -1,5 +1,5 @@
 //! Counters and histograms of this process, through the facade `metrics` (the feature of that
-//! name): `docs/observability.md` has the table. Without the feature nothing is left of them.
+//! name). `docs/observability.md` lists them. Without the feature they compile to nothing.
 #![cfg_attr(not(feature = "metrics"), allow(unused_variables, reason = "nothing is counted"))]
 
 use std::borrow::Cow;
@@ -68,13 +68,13 @@ pub(crate) fn received(jobs: usize) {
     metrics::counter!("jobkit_claimed_total").increment(jobs as u64);
 }
 
-/// A lease was about to be renewed, with so much of it left.
+/// A lease was about to be renewed, with this much of it left.
 pub(crate) fn lease_left(left: Duration) {
     #[cfg(feature = "metrics")]
     metrics::gauge!("jobkit_lease_left_seconds").set(left);
 }
 
-/// Whether somebody listens to what the database tells.
+/// Whether the worker is listening for notifications.
 pub(crate) fn listening(up: bool) {
     #[cfg(feature = "metrics")]
     metrics::gauge!("jobkit_listener_up").set(f64::from(u8::from(up)));

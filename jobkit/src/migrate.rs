@@ -8,13 +8,12 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, PgPool, Row}
 
 use crate::error::{DatabaseError, MigrateError, SchemaError};
 
-/// One step of the schema: a file of tables, or the set of functions as it is then. `readable_by`
-/// is the oldest schema version whose binaries still work once it is applied, so that a deploy may
-/// roll.
+/// One step of the schema: a file of tables, or the set of functions. `readable_by` is the oldest
+/// schema version whose binaries still work once it is applied, which allows rolling deploys.
 ///
-/// A file of tables is never edited once it is released: a later one changes what it made. The
-/// functions are one set, replaced as a whole ([`functions`]): whoever edits one gives the set the
-/// next number, and the set is the last step of all.
+/// A file of tables is never edited once it is released; a later one changes what it created. The
+/// functions are one set, replaced as a whole ([`functions`]): an edit of one gives the set the
+/// next number, and the set is the last of all steps.
 #[derive(Clone)]
 struct Step {
     version: i32,
@@ -23,7 +22,7 @@ struct Step {
     sql: Cow<'static, str>,
 }
 
-/// The name of the set of functions in the bookkeeping, whatever its number.
+/// The name of the set of functions in the bookkeeping, independent of its number.
 const FUNCTIONS: &str = "functions";
 
 /// The number of the set of functions, and the oldest version whose binaries it serves.
@@ -73,11 +72,12 @@ const BEGIN: &str = include_str!("../migrations/begin.sql");
 /// Brings the schema `jobkit` to the version this binary needs.
 ///
 /// Call it before workers start and before the first enqueue. Any number of processes may call it
-/// at once: the first one does the work in one transaction, the others find it done. When there is
-/// nothing to do, it is a plain SELECT, so an application role without the right to create tables
-/// can call it too. It has its own bookkeeping (`jobkit._migrations`) and does not touch yours.
+/// at once: the first one does the work in one transaction, the others find it done. If there is
+/// nothing to do, it is a plain SELECT, so that an application role without the right to create
+/// tables can call it too. It has its own bookkeeping (`jobkit._migrations`) and does not touch
+/// yours.
 ///
-/// Dropping the future does not interrupt a migration that has begun.
+/// Dropping the future does not interrupt a migration that has started.
 ///
 /// # Errors
 /// [`MigrateError::Edited`] if an applied step differs from the one in this binary; otherwise
@@ -90,19 +90,19 @@ pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     apply(&options, Schema::ours()).await
 }
 
-/// Applies what is missing, in a task of its own: a transaction whose future is dropped would stay
-/// open for a while.
+/// Applies the missing steps, in a task of its own: a transaction whose future is dropped would
+/// stay open for a while.
 async fn apply(options: &PgConnectOptions, schema: Schema) -> Result<(), MigrateError> {
-    // Not every pooler knows this one, and we read no floats as text.
+    // Not every pooler supports this setting, and we read no floats as text.
     let options = options.clone().extra_float_digits(None);
     tokio::spawn(async move { migrate_with(&options, &schema).await })
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Brings the schema to where a next version would: by one more step for `tables`, and a next set
-/// of functions, which `functions` changes. Binaries from `readable_by` on work with both. For
-/// tests of upgrades.
+/// Brings the schema to a hypothetical next version: one more step for `tables`, and a next set of
+/// functions, changed by `functions`. Binaries from `readable_by` on work with both. For tests of
+/// upgrades.
 ///
 /// # Errors
 /// As [`migrate`].
@@ -121,8 +121,8 @@ pub async fn migrate_further(
     apply(&pool.connect_options(), Schema(steps)).await
 }
 
-/// The SQL that [`migrate`] runs on an empty database, for those who apply it by other means:
-/// one transaction, which fails when it has been applied before.
+/// The SQL that [`migrate`] runs on an empty database, to apply it by other means: one transaction,
+/// which fails if it has been applied before.
 #[must_use]
 pub fn migration_sql() -> String {
     let steps = Schema::ours().0;
@@ -144,10 +144,10 @@ impl Schema {
         self.0.last().map_or(0, |step| step.version)
     }
 
-    /// Whether the database has come as far; it may be behind, or have none.
+    /// Whether the database is at this version; it may be behind, or have no schema.
     ///
     /// # Errors
-    /// As [`check`], but for those two.
+    /// As [`check`], except for these two.
     async fn fits(&self, connection: &mut PgConnection) -> Result<bool, MigrateError> {
         use SchemaError::{Missing, Older};
         match check_for(connection, self.version()).await {
@@ -157,7 +157,7 @@ impl Schema {
         }
     }
 
-    /// The steps that have not been applied, after a look whether the others are those it has.
+    /// The steps that have not been applied, after checking that the others match.
     async fn missing(&self, connection: &mut PgConnection) -> Result<Vec<&Step>, MigrateError> {
         let applied = sqlx::raw_sql("select version, name, checksum from jobkit._migrations");
         let applied = applied.fetch_all(connection).await?;
@@ -256,7 +256,7 @@ async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Migra
         return Ok(());
     }
     sqlx::raw_sql(BEGIN).execute(&mut *connection).await?;
-    // Another binary may have migrated while this one waited for its turn.
+    // Another binary may have migrated while this one waited.
     schema.fits(connection).await?;
     for step in schema.missing(connection).await? {
         tracing::info!(version = step.version, name = step.name, "jobkit.migrate");
@@ -267,8 +267,8 @@ async fn run(connection: &mut PgConnection, schema: &Schema) -> Result<(), Migra
     Ok(())
 }
 
-/// The version of the schema, which this binary can work with; and whether its migrations are those
-/// that were applied, all of them. Plain SELECTs.
+/// The version of the schema. Checks that this binary can work with it, and that all its migrations
+/// were applied unchanged. Plain SELECTs.
 ///
 /// # Errors
 /// As [`check`], and [`MigrateError::Edited`]; [`SchemaError::Older`] also if a step is missing
@@ -314,8 +314,8 @@ fn judge_server(version_num: i32, encoding: String) -> Result<(), SchemaError> {
     }
 }
 
-/// The rule: a binary works with its own schema version, and with newer ones as long as every
-/// step since says so.
+/// The rule: a binary works with its own schema version, and with newer ones if every step since
+/// then allows it.
 fn judge(version: i32, found: i32, readable_by: i32) -> Result<(), SchemaError> {
     if readable_by > version {
         Err(SchemaError::Newer { found, known: version })

@@ -1,9 +1,9 @@
-//! The steps of operations, for the worker that comes first and for operators without a worker.
+//! The steps of operations, taken by a worker or by an operator without a worker.
 
 use crate::error::DatabaseError;
 use crate::store::{Link, operate, stop_operation};
 
-/// Jobs or dead letters that one step is about.
+/// Jobs or dead letters that one step processes.
 const STEP: i32 = 500;
 
 /// What became of a step.
@@ -13,14 +13,14 @@ pub(crate) enum Stepped {
     On,
     /// The operation has ended.
     Ended,
-    /// Nothing was done: somebody else is at it, it rests, or it has ended.
+    /// Nothing was done: another process is working on it, it is paced, or it has ended.
     Busy,
 }
 
 /// Takes steps of one operation after another.
 #[derive(Debug)]
 pub(crate) struct Steps {
-    /// How many jobs or dead letters the next one is about.
+    /// How many jobs or dead letters the next step processes.
     size: i32,
 }
 
@@ -31,11 +31,11 @@ impl Default for Steps {
 }
 
 impl Steps {
-    /// Takes one. An operation that cannot be done at all ends as failed; where one of many may be
-    /// why, the next step is about half as many.
+    /// Takes one step. An operation that cannot be done at all ends as failed; if one of many items
+    /// may be the cause, the next step processes half as many.
     ///
     /// # Errors
-    /// What is not the operation's fault.
+    /// Errors that are not the operation's fault.
     pub(crate) async fn take(
         &mut self,
         link: &mut Link,
@@ -57,10 +57,11 @@ impl Steps {
                 link.call(&stop_operation(id, "failed", Some(&error), None)).await?;
                 Ok(Stepped::Ended)
             }
-            // One of them may be why: in smaller steps the others are done, and one that fails by
-            // itself is left out.
+            // One item may be the cause: in smaller steps the others are done, and one that fails
+            // alone is left out.
             Err(error) if error.may_be_one_row() && self.size > 1 => {
-                tracing::warn!(operation = id, %error, "jobkit.operate: goes on in smaller steps");
+                tracing::warn!(operation = id, %error, "jobkit.operate: continues in smaller \
+                                                        steps");
                 self.size /= 2;
                 Ok(Stepped::On)
             }

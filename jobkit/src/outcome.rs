@@ -14,7 +14,7 @@ use crate::panics::message;
 /// What [`Job::run`](crate::Job::run) returns.
 pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 
-/// Why an attempt did not succeed, and what is to happen next.
+/// Why an attempt did not succeed, and what happens next.
 ///
 /// Any error converts into one with `?` and means *retry with backoff*. For anything else, use a
 /// constructor:
@@ -32,13 +32,11 @@ pub type Result<T = (), E = JobError> = std::result::Result<T, E>;
 /// # Ok(()) }
 /// ```
 ///
-/// The attempt is recorded with the texts of the error and of its causes, and with the Rust type of
-/// the error, which helps to tell one cause from another. For an `anyhow::Error` or a boxed error,
-/// the type is what the root cause calls itself in its `Debug` output. A plain text has no type to
-/// record.
+/// The attempt is recorded with the text of the error and its sources, and with the Rust type of
+/// the error, which helps to tell causes apart. For an `anyhow::Error` or a boxed error, the type
+/// is the name in the `Debug` output of the root cause. A plain text has no type to record.
 ///
-/// It does not implement [`std::error::Error`] itself: that is what lets `?` convert every other
-/// error into it.
+/// It does not implement [`std::error::Error`], so that `?` can convert every other error into it.
 pub struct JobError {
     pub(crate) verdict: Verdict,
     pub(crate) error: AnyError,
@@ -46,7 +44,7 @@ pub struct JobError {
     pub(crate) error_type: Option<ErrorType>,
 }
 
-/// What a [`JobError`] asks for.
+/// What a [`JobError`] requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -58,16 +56,16 @@ pub enum Verdict {
     Discard,
     /// Give up now: dead letter.
     Dead,
-    /// Run again after this wait; not a failure, charges no attempt.
+    /// Run again after this wait; not a failure, and charges no attempt.
     Snooze(Duration),
-    /// Told to wait this long: like `Snooze`, and like `RetryIn` once that has gone on for too
+    /// Told to wait this long: like `Snooze`, but like `RetryIn` once that has gone on for too
     /// long.
     Wait(Duration),
-    /// Run again at once, elsewhere; this attempt does not count.
+    /// Run again immediately, elsewhere; this attempt does not count.
     Release,
-    /// The handler panicked, as its layers see it. What happens next is as for `Retry`.
+    /// The handler panicked; seen by its layers. The job is treated as with `Retry`.
     Panicked,
-    /// The payload does not decode, as layers see it. What happens next is as for `Retry`, for
+    /// The payload does not decode; seen by layers. The job is treated as with `Retry`, with
     /// another reason.
     Undecodable,
 }
@@ -80,15 +78,15 @@ pub enum Outcome {
     Finish,
     /// It failed and is tried again.
     Retry,
-    /// It put itself off, or was told to wait.
+    /// It was snoozed, or told to wait.
     Snooze,
     /// It failed for good: a dead letter.
     Bury,
     /// The job ended without success and without a dead letter.
     Discard,
-    /// The job had not begun when it expired, so it ended without a run.
+    /// The job expired before it started, so it ended without a run.
     Expire,
-    /// The job was to run again, but ended because another one has taken its place.
+    /// The job should have run again, but another one has taken its place.
     Supersede,
     /// Somebody cancelled the job.
     Cancel,
@@ -97,7 +95,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The word for it that the measures use.
+    /// Its name in the measures.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -136,9 +134,9 @@ impl JobError {
         Self::new(Verdict::Dead, error)
     }
 
-    /// Not now: run again after `wait`. The year 9999 is the latest; a later time is a failure
-    /// ([`InvalidValue::Range`](crate::error::InvalidValue::Range)). Charges no attempt and is not
-    /// logged as a failure.
+    /// Not now: run again after `wait`. Charges no attempt and is not logged as a failure. A time
+    /// after the year 9999 is a failure
+    /// ([`InvalidValue::Range`](crate::error::InvalidValue::Range)).
     #[must_use]
     pub fn snooze(wait: Duration) -> Self {
         match limits::wait(wait) {
@@ -147,12 +145,12 @@ impl JobError {
         }
     }
 
-    /// Told that it is too soon: a service answers `429 Too Many Requests`, or a quota is used up.
-    /// Run again after `wait` (at most 24 hours). Charges no attempt and is not logged as a
-    /// failure, for as long as [`retry_for`](crate::enqueue::Pending::retry_for) says (a day
-    /// without it), counted from the first of several waits in a row. A later wait is a failed
-    /// attempt: without `retry_for` the job is tried again after `wait`, with it the job becomes a
-    /// dead letter. So no job waits for ever.
+    /// Told to wait: a service responded `429 Too Many Requests`, or a quota is used up. Run again
+    /// after `wait` (at most 24 hours). Charges no attempt and is not logged as a failure, for as
+    /// long as [`retry_for`](crate::enqueue::Pending::retry_for) allows (a day without it), counted
+    /// from the first of several waits in a row. After that a wait is a failed attempt: without
+    /// `retry_for` the job is retried after `wait`, with it the job becomes a dead letter. So no
+    /// job waits for ever.
     ///
     /// [`JobContext::retry_after`](crate::JobContext::retry_after) also makes the other jobs of its
     /// key wait.
@@ -168,8 +166,8 @@ impl JobError {
         Self::new(Verdict::Wait(wait), error)
     }
 
-    /// The attempt was asked to end and left its work unfinished: give it back. Charges no attempt;
-    /// the job runs again under the same number, at once and elsewhere if the worker
+    /// The attempt was asked to end and left its work unfinished: give the job back. Charges no
+    /// attempt; the job runs again under the same number, immediately and elsewhere if the worker
     /// [stops](crate::JobContext::stopping). (After a timeout it still counts as a failed attempt,
     /// after a cancel the job ends, and an attempt that was not asked to end runs again after a
     /// second.)
@@ -189,7 +187,7 @@ impl JobError {
 
     pub(crate) fn panicked(panic: Box<dyn Any + Send>) -> Self {
         let error = ["panicked: ", &message(&*panic)].concat();
-        // Its drop may panic in its turn.
+        // Dropping it may panic as well.
         catch_unwind(AssertUnwindSafe(|| drop(panic))).unwrap_or_else(std::mem::forget);
         Self::new(Verdict::Panicked, error)
     }
@@ -198,7 +196,7 @@ impl JobError {
         Self::new(Verdict::Undecodable, error)
     }
 
-    /// What is to happen next; `to_string` says why.
+    /// What happens next; `to_string` says why.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -212,8 +210,8 @@ impl JobError {
         self.verdict
     }
 
-    /// The Rust type of the error, or what its root cause calls itself; `None` if that says
-    /// nothing. Failures are grouped by it. It is never a value of a payload.
+    /// The Rust type of the error, or the name in the `Debug` output of its root cause; `None` if
+    /// there is none. Failures are grouped by it. It never contains a value of a payload.
     ///
     /// ```
     /// # use jobkit::JobError;
@@ -241,11 +239,11 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for JobError {
     }
 }
 
-/// How long a job waits whose own jobs found a queue full.
+/// How long a job waits after a job that it enqueued found its queue full.
 const FULL: Duration = Duration::from_secs(5);
 
-/// What an error asks for that is no failure, itself or as a cause: a slot of a limiter, or a place
-/// in a queue, is to come.
+/// The verdict for an error that is not a failure, itself or as a cause: it waits for a slot of a
+/// limiter or for room in a queue.
 fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
     iter::successors(Some(error), |&error| error.source()).find_map(|error| {
         let is_full = matches!(error.downcast_ref(), Some(EnqueueError::QueueFull(_)))
@@ -257,7 +255,7 @@ fn to_come(error: &(dyn Error + 'static)) -> Option<Verdict> {
     })
 }
 
-/// What a handler asks for that returns why it has no slot.
+/// The verdict for a handler that returns why it got no slot.
 fn of_denied(denied: &Denied) -> Verdict {
     match denied {
         Denied::Later(wait) => Verdict::Snooze(*wait),
@@ -266,7 +264,7 @@ fn of_denied(denied: &Denied) -> Verdict {
     }
 }
 
-/// Whether a queue was full for a statement of the handler's own.
+/// Whether a queue was full, for a statement that the handler sent itself.
 fn is_full(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|error| error.code()).as_deref() == Some(QUEUE_FULL)
 }

@@ -13,11 +13,11 @@ mod queue_limit;
 
 pub use self::queue_limit::QueueLimit;
 
-/// What a job type asks for: where it queues, how often it is tried, how long it is kept.
+/// The settings of a job type: its queue, how often it is tried, how long it is kept.
 ///
 /// `#[job(…)]` fills one in for each struct; [`Pending`](crate::enqueue::Pending) overrides parts
-/// of it for a single job. What must not change under a stored job (queue, priority, attempts) is
-/// copied into its row when it is enqueued; the rest is read from the worker's binary.
+/// of it for a single job. Settings that must not change for a stored job (queue, priority,
+/// attempts) are copied into its row when it is enqueued; the others come from the worker's binary.
 ///
 /// Later releases may add fields: write `Policy { queue: "mail", ..Policy::new("send_receipt") }`.
 #[derive(Debug, Clone, Copy)]
@@ -26,13 +26,13 @@ pub struct Policy {
     pub kind: &'static str,
     /// Earlier names of this type: jobs stored under one of them run as this type.
     pub aliases: &'static [&'static str],
-    /// The version of the payload that this type enqueues, 1 to 32,767. Workers leave alone jobs of
-    /// versions that they do not know.
+    /// The version of the payload that this type enqueues, 1 to 32,767. Workers leave jobs of
+    /// unknown versions alone.
     pub version: u16,
     /// Earlier versions that this type can read as well, through
     /// [`Declared::upcast`](crate::Declared).
     pub upcasts: &'static [u16],
-    /// The queue jobs of this type wait in, at most 128 bytes.
+    /// The queue of jobs of this type, at most 128 bytes.
     pub queue: &'static str,
     /// −3 to 3; a smaller number runs first.
     pub priority: i16,
@@ -45,27 +45,27 @@ pub struct Policy {
     /// Whether dead letters of this kind are replayed automatically; `None` leaves them to an
     /// operator.
     pub auto_replay: Option<AutoReplay>,
-    /// How long after it is due a job may still begin for the first time, 1 second to 366 days. A
-    /// job that has not begun by then ends as expired. `None` sets no limit.
+    /// How long after it is due a job may still start for the first time, 1 second to 366 days. A
+    /// job that has not started by then ends as expired. `None` sets no limit.
     pub expires: Option<Duration>,
     /// How long after its first failure a job is retried, 1 second to 366 days. If the next attempt
     /// would come later, the job becomes a dead letter even if it has attempts left. `None` sets no
     /// limit.
     pub retry_for: Option<Duration>,
-    /// How long a job is kept after it ended, at most 90 days; `None` keeps nothing.
+    /// How long a job is kept after it has ended, at most 90 days; `None` keeps nothing.
     pub retention: Option<Duration>,
-    /// The same for a job that was discarded or cancelled; `None` is the same as
+    /// How long a discarded or cancelled job is kept; `None` is the same as
     /// [`retention`](Self::retention).
     pub retention_discarded: Option<Duration>,
     /// The limit shared by jobs with one concurrency key; `None` for unlimited jobs.
     pub concurrency: Option<Concurrency>,
-    /// How often jobs of one concurrency key may begin; `None` sets no limit. Jobs with a rate and
+    /// How often jobs of one concurrency key may start; `None` sets no limit. Jobs with a rate and
     /// without a concurrency limit have [`Concurrency::UNLIMITED`].
     pub rate: Option<Rate>,
     /// Whether a job may have no concurrency key and so no limit: true if the expression in
     /// `#[job]` is an `Option`.
     pub optional_key: bool,
-    /// What jobs with a unique key ask for; `None` for jobs that are not unique.
+    /// The options of the unique key; `None` for jobs that are not unique.
     pub unique: Option<Unique>,
     /// The group of the coalesce keys, by default the kind itself; kinds that name the same group
     /// share them. `None` for jobs that do not coalesce.
@@ -73,8 +73,8 @@ pub struct Policy {
     /// How many jobs one call may run, for a [`BatchJob`](crate::batch::BatchJob); `None` for jobs
     /// that run one by one.
     pub batch: Option<Batch>,
-    /// Paths in the payload (`card.number`) whose values are not shown: not in errors, logs or
-    /// lists, nor to operators without the right to see them.
+    /// Paths in the payload (`card.number`) whose values are not shown in errors, logs or lists, or
+    /// to operators without the right to see them.
     pub redact: &'static [&'static str],
     /// The [topic](crate::enqueue::Topic) that the type subscribes to: whatever is published there
     /// becomes such a job. `None` for jobs that are only enqueued.
@@ -82,7 +82,7 @@ pub struct Policy {
     /// Paths whose values are stored encrypted (feature `encrypt`); they are in
     /// [`redact`](Self::redact) as well.
     pub encrypt: &'static [&'static str],
-    /// Whether a payload may be a JSON string; `None` until the type was asked.
+    /// Whether a payload may be a JSON string; `None` until that was tested.
     #[doc(hidden)]
     pub takes_text: Option<bool>,
 }
@@ -90,7 +90,7 @@ pub struct Policy {
 /// A topic, the kind that subscribes to it, and an earlier name of that.
 pub(crate) type Subscription = (&'static str, &'static str, Option<&'static str>);
 
-/// When a dead letter is replayed automatically, and when that ends.
+/// When a dead letter is replayed automatically, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AutoReplay {
     /// How long after its failure, 1 second to 30 days.
@@ -129,7 +129,7 @@ impl Concurrency {
     pub const UNLIMITED: u32 = i32::MAX as u32;
 }
 
-/// How often jobs of one concurrency key may begin, over all processes.
+/// How often jobs of one concurrency key may start, across all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     /// The time from one slot to the next, 100 microseconds to 30 days: 600 ms for 100 a minute.
@@ -145,19 +145,19 @@ impl Rate {
         Self::per(count, Duration::from_secs(1))
     }
 
-    /// This many per minute, in bursts of one second's worth, or one at a time.
+    /// This many per minute, in bursts of one second's worth, at least 1.
     #[must_use]
     pub const fn per_minute(count: u32) -> Self {
         Self::per(count, Duration::from_secs(60))
     }
 
-    /// This many per hour, in bursts of one second's worth, or one at a time.
+    /// This many per hour, in bursts of one second's worth, at least 1.
     #[must_use]
     pub const fn per_hour(count: u32) -> Self {
         Self::per(count, Duration::from_secs(60 * 60))
     }
 
-    /// This many in this time, in bursts of one second's worth, or one at a time.
+    /// This many in this time, in bursts of one second's worth, at least 1.
     #[must_use]
     pub const fn per(count: u32, time: Duration) -> Self {
         let micros = time.as_micros() / if count == 0 { 1 } else { count as u128 };
@@ -166,7 +166,7 @@ impl Rate {
         Self { every: Duration::from_micros(micros as u64), burst }
     }
 
-    /// The same rate, in bursts of this many.
+    /// The same rate with this burst.
     #[must_use]
     pub const fn burst(self, burst: u32) -> Self {
         Self { burst, ..self }
@@ -202,7 +202,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// As it was written, where that can be told: `100/min, burst 20`.
+    /// As it was written, if possible: `100/min, burst 20`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let every = self.every.as_micros().max(1);
         let units =
@@ -219,8 +219,8 @@ impl fmt::Display for Rate {
 }
 
 impl Policy {
-    /// The policy of a kind that asks for nothing: queue `default`, priority 0, 20 attempts, no
-    /// timeout, no expiry, dead letters left to a human, kept for one day.
+    /// The default policy of a kind: queue `default`, priority 0, 20 attempts, no timeout, no
+    /// expiry, no automatic replay, kept for one day.
     #[must_use]
     pub const fn new(kind: &'static str) -> Self {
         Self {

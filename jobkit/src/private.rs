@@ -1,5 +1,5 @@
-//! What the expansion of `#[job]` and bounds of ours name. Not part of the public API: it may
-//! change in any release.
+//! What the expansion of `#[job]` and bounds of public functions refer to. Not part of the public
+//! API: it may change in any release.
 
 pub use inventory;
 

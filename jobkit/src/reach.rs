@@ -1,4 +1,4 @@
-//! How handlers reach the database that their worker works for.
+//! How handlers reach the database of their worker.
 
 use std::fmt;
 use std::future::Future;
@@ -15,20 +15,20 @@ use crate::returned::Returned;
 pub(crate) type Answer<'a, T, E = DatabaseError> =
     Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// What has become of a job that its handler completed, or meant to.
+/// The state of a job whose handler completed it, or tried to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completion {
     /// The transaction is not over.
     Open,
     /// This claim holds the job: nothing was completed.
     Held(i64),
-    /// It has ended with success. There is its permit to be freed, in this claim.
+    /// It has succeeded. If it held a permit, this is the claim in which to free it.
     Finished(Option<i64>),
-    /// The worker was reaped: nobody asks it any more.
+    /// The worker was reaped, so its answer no longer matters.
     Lost,
 }
 
-/// What a [`JobContext`](crate::JobContext) asks of its worker's database.
+/// What a [`JobContext`](crate::JobContext) needs from its worker's database.
 pub(crate) trait Reach: fmt::Debug + Send + Sync {
     /// Pauses the concurrency key of a running job; false when it has none.
     fn pause_key_of(&self, job: JobId, pause: Duration) -> Answer<'_, bool>;
@@ -49,8 +49,8 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
     /// Pauses any concurrency key; false when no worker has announced its group.
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool>;
 
-    /// Keeps where a job is, in the name of the claim (worker and number) under which it runs;
-    /// false when that does not hold it any more.
+    /// Saves the checkpoint of a job, for the claim (worker and number) under which it runs; false
+    /// if that no longer holds it.
     fn checkpoint<'a>(
         &'a self,
         claim: (i64, i64),
@@ -59,14 +59,14 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
         value: &'a str,
     ) -> Answer<'a, bool>;
 
-    /// What was kept last, as JSON.
+    /// The last checkpoint, as JSON.
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>>;
 
-    /// Lets a running job have a claim of its own, in place of one (worker and number) that lists
-    /// others, too: its number. `None` when the worker does not hold the job any more.
+    /// Moves a running job from a claim (worker and number) that lists others, too, into a claim of
+    /// its own, and returns the number of that; `None` if the worker no longer holds the job.
     fn part(&self, claim: (i64, i64), job: JobId) -> Answer<'_, Option<i64>>;
 
-    /// What has become of a job that its handler completed, or meant to, under one of these claims.
+    /// The state of a job whose handler completed it, or tried to, under one of these claims.
     fn completion<'a>(
         &'a self,
         worker: i64,
@@ -74,8 +74,8 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
         job: JobId,
     ) -> Answer<'a, Completion>;
 
-    /// Completes a running job, whose claim is one of its own, through a connection of its
-    /// handler's: with how long it is kept and how long it took, and what it returned.
+    /// Completes a running job that has its own claim, through a connection of its handler: with
+    /// how long it is kept, how long it took, and what it returned.
     fn complete<'a>(
         &'a self,
         connection: &'a mut PgConnection,

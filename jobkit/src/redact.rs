@@ -1,4 +1,4 @@
-//! What must not be shown: where it is in a payload, and how it is taken out of texts.
+//! Hidden values: where they are in a payload, and how they are removed from texts.
 
 mod forms;
 mod places;
@@ -9,18 +9,18 @@ pub(crate) use self::places::Entries;
 pub(crate) use self::places::{astray, hidden_texts};
 use self::views::View;
 
-/// What stands in the place of a value that is not shown.
+/// The placeholder for a hidden value.
 pub(crate) const HIDDEN: &str = "•••";
 
-/// Of a text with something hidden in it so much is looked at, and the rest is gone.
+/// How much of a text is searched for hidden values; the rest is cut.
 const LOOKED_AT: usize = 128 * 1024;
 
 /// How many bytes of a text a byte of a value may take, as [`scrubbed`] knows it: `%C3%A9`.
 pub(crate) const WIDEST: usize = 6;
 
-/// This text without those, however they are written in it: as they are or in another case, with
-/// the escapes of JSON, `Debug`, HTML, URLs and forms, in base64 also within a longer text, and in
-/// hexadecimal.
+/// This text without these values, however they are written in it: as they are or in another case,
+/// with the escapes of JSON, `Debug`, HTML, URLs and forms, in base64 also within a longer text,
+/// and in hexadecimal.
 pub(crate) fn scrubbed(text: &str, hidden: &[String]) -> String {
     if hidden.is_empty() {
         return text.to_owned();

@@ -16,7 +16,7 @@ use crate::states::States;
 use crate::stored::Stored;
 use crate::{Job, JobContext, Result};
 
-/// One job type as workers know it: its policy, the state it needs and how to run it.
+/// A job type as workers know it: its policy, the state it needs and how to run it.
 ///
 /// `#[job]` submits one for each struct, so you meet it only when you list jobs by hand with
 /// [`Worker::jobs`](crate::Worker::jobs).
@@ -46,7 +46,7 @@ impl Registration {
         Self::with::<J, S>(start::<J, S>)
     }
 
-    /// As [`of`](Self::of), for a job that runs in batches.
+    /// Like [`of`](Self::of), for a job that runs in batches.
     #[must_use]
     pub const fn of_batch<J: BatchJob<S>, S: Send + Sync + 'static>() -> Self {
         Self::with::<J, S>(batch::start::<J, S>)
@@ -87,7 +87,7 @@ impl Registration {
         (self.state)()
     }
 
-    /// Whether a payload may be a JSON string: unknown where earlier versions are read as well.
+    /// Whether a payload may be a JSON string: unknown if earlier versions are read as well.
     pub(crate) fn takes_text(&self) -> Option<bool> {
         Some((self.takes_text)()).filter(|takes| *takes || self.policy.upcasts.is_empty())
     }
@@ -97,8 +97,8 @@ impl Registration {
         (self.scheduled)()
     }
 
-    /// Checks that the job type reads a payload of this version as a worker does, for a test that
-    /// keeps payloads of old releases beside the code.
+    /// Checks that the job type can read a payload of this version, as a worker would. Use it in a
+    /// test that keeps payloads of old releases next to the code.
     ///
     /// ```
     /// # use jobkit::{Job, JobContext, Registration, job};
@@ -148,7 +148,7 @@ impl Registration {
     }
 }
 
-/// A type that expects something else says so of any string.
+/// A type that expects something else rejects any string.
 fn takes_text<J: DeserializeOwned>() -> bool {
     serde_json::from_str::<J>("\"\"")
         .map_or_else(|error| !error.to_string().starts_with("invalid type: string"), |_| true)

@@ -15,7 +15,7 @@ pub(crate) struct Registry {
     by_name: HashMap<String, Known>,
 }
 
-/// What a stored job of some kind and version is to this binary.
+/// How this binary runs a stored job of some kind and version.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) registration: Registration,
@@ -25,7 +25,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// All that a job type knows.
+    /// Everything that a job type can run.
     fn of(registration: &Registration) -> impl Iterator<Item = Self> + use<> {
         let (registration, policy) = (*registration, *registration.policy());
         let versions = move || policy.upcasts.iter().copied().chain([policy.version]);
@@ -44,7 +44,7 @@ impl Registry {
         Self::of(inventory::iter::<Registration>().copied())
     }
 
-    /// Those of the linked jobs that have these types; and what is wrong where one is not linked.
+    /// The linked jobs of these types, and a problem for each that is not linked.
     pub(crate) fn only(types: &[(TypeId, &'static str)]) -> (Self, Vec<String>) {
         let linked = Self::linked().registrations;
         let has = |job: TypeId| linked.iter().any(|linked| linked.job_id() == job);
@@ -67,12 +67,12 @@ impl Registry {
         Self { registrations, by_name }
     }
 
-    /// Who runs jobs of this name: a kind, from its second version on with that.
+    /// What runs jobs of this name: a kind, with the version from the second on.
     pub(crate) fn get(&self, name: &str) -> Option<&Known> {
         self.by_name.get(name)
     }
 
-    /// Who runs jobs of this kind or alias, in some version.
+    /// What runs jobs of this kind or alias, in some version.
     pub(crate) fn of_kind(&self, kind: &str) -> Option<&Registration> {
         self.registrations.iter().find(|r| names(r.policy()).any(|name| name == kind))
     }
@@ -84,7 +84,7 @@ impl Registry {
         names
     }
 
-    /// The policy of every kind and alias, sorted, as the database is told.
+    /// The policy of every kind and alias, sorted, for the database.
     pub(crate) fn announcements(&self) -> Vec<Policy> {
         let of = |registration: &Registration| {
             let policy = Policy { takes_text: registration.takes_text(), ..*registration.policy() };
@@ -102,7 +102,8 @@ impl Registry {
         policies
     }
 
-    /// What the database is told of topics: topic and kind, and an alias, for each kind and alias.
+    /// The subscriptions for the database: topic, kind, and perhaps an alias, for each kind and
+    /// alias.
     pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
         let of = |policy: Policy| {
             let aliases = policy.aliases.iter().map(|alias| Some(*alias)).chain([None]);
@@ -111,7 +112,7 @@ impl Registry {
         self.policies().into_iter().filter_map(of).flatten().collect()
     }
 
-    /// The schedules that these jobs have of their own, named after their kinds.
+    /// The schedules that these jobs declare, named after their kinds.
     pub(crate) fn schedules(&self) -> Vec<Declaration> {
         let declared = |registration: &Registration| {
             let (times, job) = registration.scheduled()?;
@@ -128,7 +129,7 @@ impl Registry {
         problems
     }
 
-    /// What is wrong with these jobs for whoever announces them, one sentence each.
+    /// What is wrong with these jobs when they are announced, one sentence each.
     pub(crate) fn declared_problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.registrations.is_empty() {
@@ -153,20 +154,20 @@ impl Registry {
             if !states.contains(state) {
                 let kind = registration.policy().kind;
                 problems.push(format!(
-                    "job `{kind}` needs the state `{name}`: give it with `Worker::state`, or run \
-                     other jobs only, with `Worker::only` or `Worker::jobs`"
+                    "job `{kind}` needs the state `{name}`: set it with `Worker::state`, or run \
+                     only other jobs, with `Worker::only` or `Worker::jobs`"
                 ));
             }
         }
     }
 
-    /// Without any key it could run none of these jobs.
+    /// Without any key, a worker could run none of these jobs.
     fn missing_keys(&self, problems: &mut Vec<String>) {
         let sealed = self.policies().into_iter().filter(|policy| !policy.encrypt.is_empty());
         for Policy { kind, .. } in sealed.filter(|_| !encryption::has_keys()) {
             problems.push(format!(
                 "job `{kind}` encrypts fields, but this process has no keys: set them with \
-                 `jobkit::policy::encryption::keys` first, or run other jobs only"
+                 `jobkit::policy::encryption::keys` first, or run only other jobs"
             ));
         }
     }
@@ -231,12 +232,13 @@ impl Registry {
             let Some(Batch { max, linger }) = batch else { continue };
             if !BATCHES.contains(&max) || !LINGERS.contains(&linger) {
                 problems.push(format!(
-                    "job `{kind}`: a batch has 1 to 1000 jobs, which wait 1 ms to 1 minute"
+                    "job `{kind}`: `batch` must be 1 to 1000, and `linger` 1 ms to 1 minute"
                 ));
             }
             if timeout.is_some_and(|timeout| timeout <= linger) {
                 problems.push(format!(
-                    "job `{kind}` may time out while it waits for its batch: shorten `linger`"
+                    "job `{kind}` may time out while it waits for its batch: make `linger` shorter \
+                     than the timeout"
                 ));
             }
         }
@@ -265,7 +267,8 @@ impl Registry {
             let is_earlier = |earlier: &u16| (1..version).contains(earlier);
             if !VERSIONS.contains(&version) || !upcasts.iter().all(is_earlier) {
                 problems.push(format!(
-                    "job `{kind}`: its version must be 1 to 32767, and those it upcasts lower"
+                    "job `{kind}`: its version must be 1 to 32767, and the versions it upcasts \
+                     must be lower"
                 ));
             }
             if !PRIORITIES.contains(&priority) {

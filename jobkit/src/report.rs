@@ -1,5 +1,5 @@
-//! What a worker and its handlers report. You meet these as answers, and name them where you keep
-//! one.
+//! What a worker and its handlers report. Methods return these types; you need their names only to
+//! store a value.
 
 pub use crate::error::StartProblems;
 pub use crate::outcome::Verdict;

@@ -1,4 +1,4 @@
-//! What running attempts say of themselves: progress and log lines, which the heartbeat writes.
+//! Reports of running attempts: progress and log lines, which the heartbeat writes.
 
 #[cfg(feature = "logs")]
 mod log;
@@ -21,17 +21,17 @@ use crate::store::{Ending, Settlement};
 #[cfg(not(feature = "logs"))]
 pub(crate) fn logged_by(_: &Arc<Attempt>) {}
 
-/// How many bytes one statement takes at most, about.
+/// The approximate maximum of bytes in one statement.
 const STATEMENT: usize = 1024 * 1024;
-/// How many bytes of ended attempts wait for the next heartbeat at most.
+/// The maximum of bytes of ended attempts that wait for the next heartbeat.
 const WAITING: usize = 8 * STATEMENT;
-/// How many jobs whose end is to be told do.
+/// The maximum of ended jobs that wait for the next heartbeat.
 const JOBS: usize = 10_000;
 
-/// The attempts of a worker that have said something. One that never does costs nothing here.
+/// The attempts of a worker that have reported something. Others cost nothing here.
 #[derive(Debug, Default)]
 pub(crate) struct Reports {
-    /// Whether there ever was one.
+    /// Whether any attempt ever has.
     used: AtomicBool,
     kept: Lock<Kept>,
 }
@@ -41,11 +41,11 @@ struct Kept {
     /// By job.
     running: HashMap<i64, Arc<Attempt>>,
     ended: Vec<Reported>,
-    /// About how many bytes these are.
+    /// Their approximate size in bytes.
     bytes: usize,
     /// Jobs that have ended and had a checkpoint.
     over: Vec<i64>,
-    /// Jobs that have ended and are not kept, of which something was written.
+    /// Jobs that have ended and are not kept, whose reports were written.
     unkept: Vec<i64>,
 }
 
@@ -65,8 +65,8 @@ impl Listener for Reports {
 }
 
 impl Reports {
-    /// An outcome was written: what its attempt said last goes with the next heartbeat, unless it
-    /// came too late, or nothing of its job is kept.
+    /// An outcome was written: the last report of its attempt goes with the next heartbeat, unless
+    /// the outcome came too late or the job is not kept.
     pub(crate) fn settled(&self, settlement: &Settlement, ending: Option<Ending>) {
         if !self.used.load(Ordering::Acquire) {
             return;
@@ -90,7 +90,7 @@ impl Reports {
         }
     }
 
-    /// What was said since the last look, as much as fits a statement; `None` when that is nothing.
+    /// What was reported since the last call, as much as fits a statement; `None` if nothing.
     pub(crate) fn take(&self) -> Option<Batch> {
         if !self.used.load(Ordering::Acquire) {
             return None;
@@ -117,7 +117,7 @@ impl Reports {
         (!nothing).then_some(batch)
     }
 
-    /// Takes back what could not be written. What an attempt says by now is newer.
+    /// Takes back what could not be written. Reports that came meanwhile are newer.
     pub(crate) fn put_back(&self, batch: Batch) {
         let mut kept = self.kept.lock();
         for row in batch.rows {
@@ -136,11 +136,11 @@ impl Reports {
 }
 
 impl Kept {
-    /// An attempt has ended; its row is given up where too much waits already.
+    /// An attempt has ended; its row is dropped if too much waits already.
     fn push(&mut self, row: Option<Reported>) {
         let Some(row) = row else { return };
         if self.bytes + row.bytes() > WAITING {
-            tracing::debug!(job.id = row.job, "jobkit: too much was logged; lines are given up");
+            tracing::debug!(job.id = row.job, "jobkit: too much was logged; lines are dropped");
             return;
         }
         self.bytes += row.bytes();

@@ -1,4 +1,4 @@
-//! What a job returns, as its history keeps it.
+//! The result of a job, as its history keeps it.
 
 use std::any::TypeId;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,11 +16,11 @@ pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = crate::Result<Return
 /// What a handler returned with `Ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Returned {
-    /// `()`: there is nothing to keep.
+    /// `()`: nothing is kept.
     Nothing,
     /// Its JSON.
     Value(String),
-    /// Why it is not kept. The job has done its work: it succeeds all the same.
+    /// Why it is not kept. The job has done its work, so it succeeds nevertheless.
     Unfit(String),
 }
 
@@ -33,7 +33,7 @@ impl Returned {
     }
 }
 
-/// The JSON of a result, or why none is kept.
+/// The JSON of a result, or why it is not kept.
 fn json<T: Serialize + DeserializeOwned>(value: &T) -> Result<String, String> {
     let unfit = |why: &dyn std::fmt::Display| format!("the result is not kept: {why}");
     let written = catch_unwind(AssertUnwindSafe(|| serde_json::to_string(value)));

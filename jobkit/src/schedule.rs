@@ -1,7 +1,7 @@
 //! Recurring jobs: when they run, and what happens to instants that are missed or overlap.
 //!
-//! Give a schedule to a worker with [`Worker::schedule`](crate::Worker::schedule), or to a job with
-//! `#[job(schedule = "…")]`. Operators create, change and pause schedules with
+//! Declare a schedule on a worker with [`Worker::schedule`](crate::Worker::schedule), or on a job
+//! with `#[job(schedule = "…")]`. Operators create, change and pause schedules with
 //! [`Admin`](crate::Admin).
 //!
 //! ```
@@ -28,24 +28,24 @@ pub use self::times::{Times, TimesError, ZoneRules};
 /// Longest jitter.
 pub(crate) const LONGEST_JITTER: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Most instants that are caught up with.
+/// The most missed instants that are fired.
 pub(crate) const MOST_CAUGHT_UP: u32 = 1000;
 
-/// What happens to instants that passed while nobody could fire them, because no worker was alive
-/// or the database was away. Each skipped instant is recorded.
+/// What happens to missed instants: those that passed while no worker was alive or the database was
+/// unavailable. Each skipped instant is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatchUp {
-    /// None is caught up with: an instant that is more than a minute late is skipped.
+    /// Instants that are more than a minute late are skipped.
     None,
-    /// The latest one is fired, however late.
+    /// The latest missed instant is fired, however late.
     #[default]
     Latest,
-    /// The latest ones are fired.
+    /// The latest missed instants are fired.
     All {
         /// At most this many, 1 to 1,000.
         max: u32,
-        /// None that is more than this late.
+        /// None that is later than this.
         window: Duration,
     },
 }
@@ -75,7 +75,7 @@ impl CatchUp {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overlap {
-    /// It is fired anyway. The concurrency key of the job says how many run at a time.
+    /// It is fired anyway. A concurrency key can limit how many jobs run at a time.
     #[default]
     Allow,
     /// It is skipped.
@@ -117,8 +117,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule with these times, as [`Times`] reads them. If it cannot read them, whatever takes
-    /// the schedule returns an error.
+    /// A schedule with these times, in the syntax of [`Times`]. If they are invalid, the function
+    /// that takes the schedule returns an error.
     #[must_use]
     pub fn new(times: impl Into<String>) -> Self {
         Self {
@@ -150,7 +150,7 @@ impl Schedule {
         self
     }
 
-    /// What is wrong with it, as an end of a sentence; else its times.
+    /// Its times, or what is wrong with it, as the end of a sentence.
     pub(crate) fn check(&self) -> Result<Times, String> {
         if self.jitter > LONGEST_JITTER {
             return Err("its jitter is longer than a day".to_owned());

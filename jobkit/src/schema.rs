@@ -1,5 +1,5 @@
-//! What a payload looks like, kept in a file beside the code: a change that stored jobs cannot bear
-//! fails a test instead of a deploy.
+//! The JSON schema of each payload, kept in a file next to the code, so that a change that stored
+//! jobs do not fit fails a test instead of a deploy.
 
 mod fits;
 mod shape;
@@ -17,22 +17,21 @@ use crate::policy::Policy;
 use crate::version::versioned;
 use crate::{Declared, Registration};
 
-/// With this in the environment, and `write` as its value, files are written.
+/// If this environment variable is `write`, files are written.
 const SWITCH: &str = "JOBKIT_SCHEMAS";
 
 impl Registration {
-    /// Compares what `J` reads with the JSON schema that `folder` keeps of it, a file for each kind
-    /// and version: `send_receipt.json`, `send_receipt@2.json`. For a test of yours; the files
-    /// belong into version control.
+    /// Compares the JSON schema of `J` with the one stored in `folder`, a file for each kind and
+    /// version: `send_receipt.json`, `send_receipt@2.json`. Call it in a test, and keep the files
+    /// in version control.
     ///
-    /// The test fails on a change that stored payloads cannot bear, such as a new field without a
-    /// default, and says what to do. It also fails on any other change until the file is written
-    /// anew: run it with `JOBKIT_SCHEMAS=write` in the environment, and commit the file. It never
-    /// overwrites one with what its payloads do not fit.
+    /// It fails on a change with which stored payloads would no longer decode, such as a new field
+    /// without a default, and says what to do. It also fails on any other change until the file is
+    /// updated: run the test with `JOBKIT_SCHEMAS=write` in the environment, and commit the file.
+    /// It never overwrites a file with a schema that stored payloads do not fit.
     ///
-    /// What it cannot see: a payload that keeps its form and means something else; a field that
-    /// went, and came back with another type; a `Deserialize` that does otherwise than
-    /// `JsonSchema` says.
+    /// It cannot detect a payload that keeps its shape but changes its meaning, a field that was
+    /// removed and comes back with another type, or a `Deserialize` that differs from `JsonSchema`.
     ///
     /// ```
     /// # use jobkit::{Job, JobContext, Registration, job};
@@ -55,9 +54,9 @@ impl Registration {
     /// ```
     ///
     /// # Errors
-    /// What stored payloads cannot bear, with the path inside the payload; that the file is missing
-    /// or out of date; that a file of an earlier version is there without an `upcast` for it; or
-    /// that the file cannot be read, parsed or written.
+    /// Which change breaks stored payloads, with the path inside the payload; that the file is
+    /// missing or out of date; that there is a file of an earlier version but no `upcast` for it;
+    /// or that the file cannot be read, parsed or written.
     pub fn check_schema<J: Declared + JsonSchema>(folder: impl AsRef<Path>) -> Result<(), String> {
         let writes = std::env::var_os(SWITCH).is_some_and(|value| value == "write");
         let schema = schemars::schema_for!(J).to_value();
@@ -72,15 +71,18 @@ fn check(policy: &Policy, now: &Value, folder: &Path, writes: bool) -> Result<()
     let Some(kept) = read(&path)? else {
         return match writes {
             true => write(&path, now),
-            false => Err(format!("{name} is missing: run this with {SWITCH}=write, and commit it")),
+            false => Err(format!(
+                "{name} is missing: run this with {SWITCH}=write, and commit the \
+                                  file"
+            )),
         };
     };
     let problems = fits::problems(&kept, now);
     if !problems.is_empty() {
         let version = policy.version;
         return Err(format!(
-            "stored payloads of `{}` do not fit any more:\n  {}\n\
-             Mend the struct, or make it `version = {}` with `upcast({version} = …)` and keep \
+            "stored payloads of `{}` no longer decode:\n  {}\n\
+             Fix the struct, or make it `version = {}` with `upcast({version} = …)` and keep \
              {name}; delete the file if no such job was ever enqueued.",
             policy.kind,
             problems.join("\n  "),
@@ -93,19 +95,19 @@ fn check(policy: &Policy, now: &Value, folder: &Path, writes: bool) -> Result<()
     match writes {
         true => write(&path, now),
         false => Err(format!(
-            "{name} is out of date, by a change that stored payloads bear: run this with \
+            "{name} is out of date, but stored payloads still decode: run this with \
              {SWITCH}=write, and commit it"
         )),
     }
 }
 
-/// Each file of an earlier version needs an `upcast`, as long as it is there.
+/// Each file of an earlier version needs an `upcast`, as long as the file exists.
 fn earlier(policy: &Policy, folder: &Path) -> Result<(), String> {
     for version in (1..policy.version).filter(|version| !policy.upcasts.contains(version)) {
         let path = file(folder, policy.kind, version);
         if path.exists() {
             return Err(format!(
-                "{} is there, but `{}` has no `upcast({version} = …)`: delete the file once no job \
+                "{} exists, but `{}` has no `upcast({version} = …)`: delete the file once no job \
                  of that version is left",
                 path.display(),
                 policy.kind,

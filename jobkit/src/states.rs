@@ -2,7 +2,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The values given with [`Worker::state`](crate::Worker::state), by type. `()` is always there.
+/// The values set with [`Worker::state`](crate::Worker::state), by type. `()` is always among them.
 pub(crate) struct States(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Default for States {

@@ -7,16 +7,16 @@ use crate::hold::{Held, Hold};
 use crate::lock::Lock;
 use crate::work::{UnderWay, Work};
 
-/// Why an attempt is to end; from [`JobContext::stopping`](crate::JobContext::stopping) and
-/// [`JobContext::cancelled`](crate::JobContext::cancelled).
+/// Why an attempt should end, as returned by [`JobContext::stopping`](crate::JobContext::stopping)
+/// and [`JobContext::cancelled`](crate::JobContext::cancelled).
 ///
-/// Whichever it is, a handler that leaves its work unfinished may return
+/// In each case, a handler that leaves its work unfinished may return
 /// [`JobError::release`](crate::JobError::release).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The worker is stopping. A job that is released goes back at once, uncharged; so does one
-    /// that fails once the stop grace is over.
+    /// The worker is stopping. A released job goes back immediately, uncharged; so does one that
+    /// fails after the stop grace is over.
     Stopping,
     /// Somebody cancelled the job. Unless the handler returns success, it ends as cancelled.
     Cancelled,
@@ -26,30 +26,30 @@ pub enum StopReason {
     /// The kind's timeout is over. If the handler releases the job or fails, that is a failed
     /// attempt that timed out.
     TimedOut,
-    /// The handler has ended; only tasks that it has left behind see this.
+    /// The handler has ended. Only tasks that it left behind see this.
     Ended,
 }
 
 /// What the attempts of a worker have in common.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerWide {
-    /// Tells them all that the worker stops.
+    /// Tells all attempts that the worker is stopping.
     pub(crate) stopping: CancellationToken,
-    /// The blocking work of all of them.
+    /// The blocking work of all attempts.
     pub(crate) work: Arc<Work>,
-    /// The kinds of which the log says that they hold their threads.
+    /// The kinds for which a held thread was logged.
     holders: Lock<HashSet<&'static str>>,
 }
 
-/// What tells one attempt to end: that it should, as its worker stops; that it must. And what there
-/// is of it that heeds nothing.
+/// Tells one attempt that it should end, since its worker is stopping, or that it must; and tracks
+/// its blocking work, which cannot be stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     worker: Arc<WorkerWide>,
-    /// Asks this one, and what it has left behind.
+    /// Asks this attempt, and tasks that it left behind.
     cancel: CancellationToken,
     reason: Lock<Option<StopReason>>,
-    /// Its blocking work, once there is some.
+    /// Its blocking work, if it has any.
     work: OnceLock<Arc<Work>>,
     pub(crate) hold: Hold,
 }
@@ -59,35 +59,35 @@ impl Stop {
         Self { worker: Arc::clone(worker), ..Self::default() }
     }
 
-    /// Blocking work begins: it is this attempt's, and its worker's.
+    /// Blocking work begins, which counts for this attempt and its worker.
     pub(crate) fn begin_work(&self) -> [UnderWay; 2] {
         [self.work.get_or_init(Arc::default).begin(), self.worker.work.begin()]
     }
 
-    /// The blocking work of each of these is that of all: one call runs them.
+    /// Shares the blocking work among attempts that one call runs.
     pub(crate) fn work_together<'a>(stops: impl Iterator<Item = &'a Self>) {
         let work = Arc::default();
         stops.for_each(|stop| drop(stop.work.set(Arc::clone(&work))));
     }
 
-    /// Whether blocking work of this attempt is under way.
+    /// Whether this attempt has blocking work in progress.
     pub(crate) fn is_working(&self) -> bool {
         self.work.get().is_some_and(|work| work.is_under_way())
     }
 
-    /// Completes when no blocking work of this attempt is under way.
+    /// Completes when this attempt has no blocking work in progress.
     pub(crate) async fn work_over(&self) {
         if let Some(work) = self.work.get() {
             work.over().await;
         }
     }
 
-    /// Runs the handler, and looks how long it holds its thread.
+    /// Runs the handler, and measures how long it holds its thread.
     pub(crate) async fn timed<F: Future>(&self, handler: F) -> F::Output {
         self.hold.timed(handler, |held| self.warn_once(held)).await
     }
 
-    /// Says in the log that handlers of a kind hold their threads, unless that was said.
+    /// Logs once per kind that its handlers hold their threads.
     pub(crate) fn warn_once(&self, held: Held) {
         if self.worker.holders.lock().insert(held.kind) {
             held.warn();
@@ -101,7 +101,7 @@ impl Stop {
     /// Asks it to end.
     pub(crate) fn ask(&self, reason: StopReason) {
         let mut known = self.reason.lock();
-        // A lost lease outweighs the rest: whatever else was wanted, it can't be recorded here.
+        // A lost lease takes precedence: no other outcome can be recorded here.
         if known.is_none() || reason == StopReason::LeaseLost {
             *known = Some(reason);
         }
@@ -109,7 +109,7 @@ impl Stop {
         self.cancel.cancel();
     }
 
-    /// It has ended: tasks that were given its token end as well.
+    /// The attempt has ended, so tasks that have its token end as well.
     pub(crate) fn end(&self) {
         self.cancel.cancel();
     }
@@ -119,7 +119,7 @@ impl Stop {
         *self.reason.lock()
     }
 
-    /// Why it is to end, now or before long.
+    /// Why it should end, now or soon.
     pub(crate) fn reason(&self) -> Option<StopReason> {
         let told = || self.worker.stopping.is_cancelled().then_some(StopReason::Stopping);
         let ended = || self.cancel.is_cancelled().then_some(StopReason::Ended);
@@ -132,7 +132,7 @@ impl Stop {
         self.reason().unwrap_or(StopReason::Ended)
     }
 
-    /// Completes when it should end, if not before that must.
+    /// Completes when it should or must end.
     pub(crate) async fn until_told(&self) -> StopReason {
         tokio::select! {
             () = self.cancel.cancelled() => {}

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use crate::policy::Policy;
 use crate::redact::HIDDEN;
 
-/// A stored payload, its version, and what of it may not be shown.
+/// A stored payload, its version, and what must be hidden of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Stored<'a> {
     payload: &'a [u8],
@@ -18,7 +18,7 @@ impl<'a> Stored<'a> {
         Self { payload, version, policy }
     }
 
-    /// Whether it is of the version that its kind has now.
+    /// Whether it is of the current version of its kind.
     pub(crate) fn is_current(&self) -> bool {
         self.version == self.policy.version
     }
@@ -31,12 +31,12 @@ impl<'a> Stored<'a> {
 
     pub(crate) fn decode<T: DeserializeOwned>(self) -> Result<T, String> {
         let mut json = serde_json::Deserializer::from_slice(self.payload);
-        // Tracking the path costs more than the decoding itself: only once there is an error to
-        // place.
+        // Tracking the path costs more than the decoding itself, so it is only done after an error.
         T::deserialize(&mut json).or_else(|_| self.decode_by_path())
     }
 
-    /// What serde says of a value may quote it: where something is redacted, only what cannot.
+    /// An error of serde may quote a value, so if the kind redacts fields only safe errors are
+    /// shown.
     fn decode_by_path<T: DeserializeOwned>(self) -> Result<T, String> {
         let mut json = serde_json::Deserializer::from_slice(self.payload);
         serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -52,20 +52,20 @@ impl<'a> Stored<'a> {
         })
     }
 
-    /// The function behind `upcast` said no. Where something is redacted its words are not shown:
-    /// in a payload of then that may have other names.
+    /// The error of an `upcast` function. It is not shown if the kind redacts fields, which may
+    /// have had other names in the old payload.
     pub(crate) fn refused(self, error: &str) -> String {
         let error = if self.policy.redact.is_empty() { error } else { HIDDEN };
         format!("the payload{} does not become version {}: {error}", self.of(), self.policy.version)
     }
 
-    /// A binary that knows neither this version nor how to read it.
+    /// The error of a binary that cannot read this version.
     #[must_use]
     pub fn unknown(self) -> String {
         format!("this binary does not know version {} of `{}`", self.version, self.policy.kind)
     }
 
-    /// Nothing where there is but one version.
+    /// Empty if there is only one version.
     fn of(self) -> String {
         match (self.version, self.policy.version) {
             (1, 1) => String::new(),

@@ -1,4 +1,4 @@
-//! What is said of one job, beside what its kind says.
+//! Settings of a single job that add to those of its kind.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::limits::{self, LENGTHS};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Terms {
-    /// How many seconds after it is due it may begin.
+    /// How many seconds after it is due it may start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expires: Option<f64>,
-    /// For how many seconds it is tried again.
+    /// For how many seconds it is retried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_for: Option<f64>,
     /// Texts from the enqueue to the handler.
@@ -25,7 +25,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// What is said when a job is enqueued.
+    /// The terms set when a job is enqueued.
     pub(crate) fn said(
         expires: Option<Duration>,
         retry_for: Option<Duration>,
@@ -42,22 +42,22 @@ impl Terms {
         })
     }
 
-    /// What was stored. Whoever wrote it, what is not understood says nothing.
+    /// The stored terms. Values that are not understood are ignored.
     pub(crate) fn read(stored: Option<&RawValue>) -> Self {
         stored.and_then(|stored| serde_json::from_str(stored.get()).ok()).unwrap_or_default()
     }
 
-    /// The terms, unless they say nothing.
+    /// The terms, unless they are empty.
     pub(crate) fn some(&self) -> Option<&Self> {
         Some(self).filter(|terms| **terms != Self::default())
     }
 
-    /// How long after it is due the job may begin.
+    /// How long after it is due the job may start.
     pub(crate) fn expires(&self, declared: Option<Duration>) -> Option<Duration> {
         self.expires.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).or(declared)
     }
 
-    /// Has jobs carry what they are to.
+    /// Adds the values that jobs carry.
     pub(crate) fn carry<'a>(jobs: impl IntoIterator<Item = &'a mut Self>) {
         let Some(carried) = carried() else { return };
         for terms in jobs {

@@ -1,19 +1,19 @@
-//! Tools to test jobs, and the code that enqueues them; the feature `testing`.
+//! Tools for testing jobs and the code that enqueues them; the feature `testing`.
 //!
-//! | to | take |
+//! | to | use |
 //! |---|---|
-//! | call a handler as its first attempt or its last, or while it is stopped | [`context`] |
-//! | see what a handler asks for | [`JobError::verdict`](crate::JobError::verdict) |
-//! | see what was enqueued, and was not | [`assert_enqueued`], [`refute_enqueued`], [`enqueued`] |
-//! | run what is ready, and see what became of it | [`Drain`] |
-//! | make what is delayed, snoozed or scheduled due | [`advance`] |
+//! | call a handler in its first or last attempt, or while it is being stopped | [`context`] |
+//! | check what a handler requests | [`JobError::verdict`](crate::JobError::verdict) |
+//! | check what was and was not enqueued | [`assert_enqueued`], [`refute_enqueued`], [`enqueued`] |
+//! | run ready jobs, and check their outcomes | [`Drain`] |
+//! | make delayed, snoozed or scheduled jobs due | [`advance`] |
 //! | take away a worker's lease or its wake-ups | [`lose_lease`], [`drop_listeners`] |
-//! | … or the answer to its writes of outcomes | `WorkerHandle::fail_next_settle` |
-//! | see that what old releases stored can be read | [`assert_decodes`] |
+//! | make its next write of outcomes fail | `WorkerHandle::fail_next_settle` |
+//! | check that payloads of old releases can be read | [`assert_decodes`] |
 //!
-//! Everything but the tools for workers happens in a transaction of the test, which is rolled back
-//! at its end, so a test needs no database of its own. [`begin`] begins one, on a database that it
-//! makes ready.
+//! Everything except the tools for workers happens in a transaction of the test, which is rolled
+//! back at the end, so a test needs no database of its own. [`begin`] prepares a database and
+//! begins such a transaction.
 
 mod context;
 mod decodes;

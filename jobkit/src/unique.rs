@@ -1,4 +1,4 @@
-//! Unique jobs: at most one job of a key at a time, and what becomes of a duplicate.
+//! Unique jobs: at most one job of a key at a time, and what happens to a duplicate.
 //!
 //! ```
 //! use jobkit::{Enqueue, Job, JobContext, job, unique};
@@ -23,13 +23,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A key belongs to a kind, or to the named group. It is a row with a unique index, written by the
-//! statement that enqueues, so two jobs of a key never both wait or run. The statement waits only
-//! for open transactions that are working with the same key: another producer that inserts it, a
+//! A key belongs to the kind, or to the named group. It is a row with a unique index, written by
+//! the statement that enqueues, so two jobs of a key never both wait or run. The statement waits
+//! only for open transactions that work with the same key: another producer that inserts it, a
 //! claim of its job, or the end of its job.
 //!
-//! If the enqueue finds a waiting job with the key, that job stays where it is until your
-//! transaction ends, so it runs after what you write is there.
+//! If the enqueue finds a waiting job with the key, that job does not start until your transaction
+//! ends, so it sees what you have written.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub enum While {
     /// Until a worker claims it, so that changes made while it runs lead to a new job. A retry
     /// takes the key again; if a new job has it by then, the retry ends as superseded by that job.
     Queued,
-    /// Until that run ends. While the job waits for another attempt it yields: a new job takes its
-    /// place, and it ends as superseded by that job.
+    /// Until that run ends. While the job waits for another attempt, it gives way to a new job: it
+    /// ends as superseded by that job.
     Running,
     /// Until it has ended, through all its attempts.
     #[default]
@@ -77,8 +77,8 @@ pub enum OnDuplicate {
     /// It is not enqueued.
     #[default]
     Skip,
-    /// If the other job still waits, it gets this job's payload and run time. It keeps its id,
-    /// queue, priority and attempts. If it waits for another attempt and a third job [runs
+    /// If the other job still waits, it gets this job's payload and run time. The other job keeps
+    /// its id, queue, priority and attempts. If it waits for another attempt and a third job [runs
     /// again](Self::RunAgain) after it, the third job gets both instead.
     Replace,
     /// If the other job still waits, it gets this job's run time. So with a delay, it runs once
@@ -87,8 +87,8 @@ pub enum OnDuplicate {
     /// As [`Replace`](Self::Replace) if the other job still waits. If that job runs, or is blocked
     /// for a permit, this one is enqueued to run after it has ended, however it ends, and not
     /// before its own time. Further duplicates give this one their payloads and times, also while
-    /// the other job waits for another attempt, so the newest always runs last. For keys that are
-    /// held while unfinished.
+    /// the other job waits for another attempt, so the newest always runs last. Only for keys that
+    /// are held while unfinished.
     RunAgain,
 }
 
@@ -113,17 +113,17 @@ impl FromStr for OnDuplicate {
     }
 }
 
-/// What jobs of a type with a unique key ask for, see [`Policy`](crate::policy::Policy::unique).
+/// The options of a type's unique key, see [`Policy`](crate::policy::Policy::unique).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unique {
     /// Kinds that name the same group share their keys; by default the kind itself.
     pub group: &'static str,
     /// How long a job holds its key.
     pub holds: While,
-    /// How long a job holds its key at the least, from its enqueue on and even if it ends sooner: 1
-    /// second to 366 days. A cancelled or discarded job holds none in any case.
+    /// The minimum time for which a job holds its key, from its enqueue and even if it ends sooner:
+    /// 1 second to 366 days. A cancelled or discarded job never holds a key.
     pub at_least: Option<Duration>,
-    /// What becomes of a duplicate.
+    /// What happens to a duplicate.
     pub on_duplicate: OnDuplicate,
 }
 

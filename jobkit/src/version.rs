@@ -11,14 +11,14 @@ pub(crate) fn versioned(kind: &str, version: u16) -> Cow<'_, str> {
     }
 }
 
-/// The kind and the version of such a name. One that no version could have is of a kind.
+/// The kind and the version of such a name. A name with an impossible version is a kind.
 pub(crate) fn split(name: &str) -> (&str, u16) {
     let parts = name.rsplit_once('@').filter(|(_, digits)| ends_as_version(digits));
     let version = |(kind, digits): (_, &str)| Some((kind, digits.parse().ok()?));
     parts.and_then(version).unwrap_or((name, 1))
 }
 
-/// Whether a kind ends as a version does: jobs of it could not be told from those of another kind.
+/// Whether a kind ends like a version, so that it could be confused with another kind.
 pub(crate) fn looks_versioned(kind: &str) -> bool {
     kind.rsplit_once('@').is_some_and(|(_, digits)| ends_as_version(digits))
 }

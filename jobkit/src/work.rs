@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Blocking work on threads of its own, that of one attempt or that of a whole worker: how many
-/// closures are under way. Nothing can end one but itself, or the end of the process.
+/// The number of running closures of blocking work, of one attempt or of a whole worker. Only the
+/// closure itself or the end of the process ends one.
 #[derive(Debug)]
 pub(crate) struct Work(watch::Sender<usize>);
 
@@ -14,7 +14,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// One more begins. It has ended when what this returns is dropped.
+    /// A closure begins. It counts until the returned guard is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
         self.0.send_modify(|closures| *closures += 1);
         UnderWay(Arc::clone(self))
@@ -24,7 +24,7 @@ impl Work {
         *self.0.borrow() > 0
     }
 
-    /// Completes when none is under way.
+    /// Completes when none is running.
     pub(crate) async fn over(&self) {
         let mut look = self.0.subscribe();
         let _it_is_not_closed = look.wait_for(|closures| *closures == 0).await;

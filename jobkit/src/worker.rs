@@ -56,7 +56,7 @@ use crate::states::States;
 use crate::store::Source;
 use crate::{Registration, batch, limiter};
 
-/// Runs jobs inside your process: say which queues it serves and what state your jobs need, then
+/// Runs jobs inside your process: set the queues it serves and the state your jobs need, then
 /// [`start`](Self::start) it.
 ///
 /// ```no_run
@@ -71,7 +71,7 @@ use crate::{Registration, batch, limiter};
 ///
 /// The worker has its own connections, so handlers that exhaust your pool cannot starve it: three,
 /// or eight and more if it has more than 20 slots ([`few_connections`](Self::few_connections)).
-/// They are made with the pool's current options but without its hooks.
+/// They use the pool's current options but not its hooks.
 #[must_use = "a worker does nothing until it is started"]
 pub struct Worker {
     source: Source,
@@ -81,17 +81,17 @@ pub struct Worker {
     queue_limits: Vec<(String, QueueLimit)>,
     settings: Settings,
     schedules: Vec<Declaration>,
-    /// Each with the kind that it is for, if it is for one.
+    /// Each with its kind, if it is only for one.
     layers: Vec<(Option<&'static str>, Arc<dyn Layer>)>,
     hooks: Vec<Hook<Event>>,
     limiters: Vec<limiter::Declaration>,
-    /// What is wrong with what was given so far.
+    /// Problems with the settings so far.
     problems: Vec<String>,
 }
 
 impl Worker {
-    /// A worker for the database behind this pool, with all jobs linked into the binary. A crate of
-    /// jobs that nothing mentions is not linked: mention it with `use my_jobs as _;`.
+    /// A worker for the database of this pool, with all jobs linked into the binary. A crate of
+    /// jobs that is never mentioned is not linked: mention it with `use my_jobs as _;`.
     pub fn new(pool: PgPool) -> Self {
         Self::of(pool.into())
     }
@@ -113,13 +113,13 @@ impl Worker {
     }
 
     /// A worker for the database at this address, such as
-    /// `postgres://user:password@host:5432/database`, with all jobs linked into the binary: for
+    /// `postgres://user:password@host:5432/database`, with all jobs linked into the binary, for
     /// programs that have no pool. What the address leaves out is taken from the environment, as
     /// libpq does (`PGHOST`, `PGPASSWORD`, …). It connects once, to check that it can.
     ///
     /// Several hosts, as in `postgres://user@a:5432,b:5432/database`, are one database and its
-    /// standbys: the worker uses the one that takes writes, and follows a fail-over, which charges
-    /// no job an attempt.
+    /// standbys: the worker uses the one that accepts writes, and follows a fail-over, which does
+    /// not charge jobs an attempt.
     ///
     /// ```no_run
     /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -134,21 +134,20 @@ impl Worker {
         reached(url).await.map(Self::of)
     }
 
-    /// Gives the state that jobs of `impl Job<S>` reach with
-    /// [`JobContext::state`](crate::JobContext::state). Several states may be given, one of each
+    /// Sets the state that jobs with `impl Job<S>` get from
+    /// [`JobContext::state`](crate::JobContext::state). Several states may be set, one of each
     /// type.
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.insert(state) {
             let name = std::any::type_name::<S>();
-            self.problems.push(format!("the state `{name}` was given twice: give each type once"));
+            self.problems.push(format!("the state `{name}` was given twice: set each type once"));
         }
         self
     }
 
-    /// Enqueues this job again and again, at these times by the database's clock, whichever worker
-    /// is awake. A worker stores the schedule when it starts; it never undoes what operators
-    /// changed, paused or deleted. A schedule that is no longer in code goes on until somebody
-    /// deletes it.
+    /// Enqueues this job repeatedly, at these times by the database's clock; any live worker does
+    /// so. A worker stores the schedule when it starts; it never undoes what operators changed,
+    /// paused or deleted. A schedule that is no longer in code continues until somebody deletes it.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, job};
@@ -173,8 +172,8 @@ impl Worker {
         self
     }
 
-    /// Puts a layer around the handlers of all jobs: see [`around`](crate::around). The first one
-    /// given is the outermost.
+    /// Puts a layer around the handlers of all jobs: see [`around`](crate::around). The first layer
+    /// is the outermost.
     pub fn around(mut self, layer: impl Around) -> Self {
         self.layers.push((None, Arc::new(layer)));
         self
@@ -198,8 +197,8 @@ impl Worker {
         self
     }
 
-    /// Tells `hook` what happens: see [`hooks`](crate::hooks). Several hooks are told one after the
-    /// other.
+    /// Calls `hook` for every event: see [`hooks`](crate::hooks). Several hooks are called one
+    /// after the other.
     pub fn hook(mut self, hook: impl Fn(&Event) + Send + 'static) -> Self {
         self.hooks.push(Box::new(hook));
         self
@@ -224,9 +223,9 @@ impl Worker {
         self
     }
 
-    /// Runs jobs of these types only (one, or up to twelve in parentheses), instead of all that are
-    /// linked into the binary. For a worker that serves some queues and has only the state of their
-    /// jobs.
+    /// Runs only jobs of these types (one, or up to twelve in parentheses), instead of all that are
+    /// linked into the binary. Use it for a worker that serves some queues and has only the state
+    /// of their jobs.
     ///
     /// ```no_run
     /// # use jobkit::{Job, JobContext, Worker, job};
@@ -245,8 +244,8 @@ impl Worker {
         self
     }
 
-    /// Runs these jobs only, instead of all that are linked into the binary: for tests, and for
-    /// jobs that are declared without `#[job]`.
+    /// Runs only these jobs, instead of all that are linked into the binary: for tests, and for
+    /// jobs declared without `#[job]`.
     ///
     /// ```ignore
     /// worker.jobs([Registration::of::<SendReceipt, _>(), Registration::of::<Welcome, _>()])
@@ -263,9 +262,9 @@ impl Worker {
         self
     }
 
-    /// Reads a sample of what is stored as this worker would, without running any of it: for each
-    /// kind that it knows, the oldest and the newest 20 payloads of live jobs and of open dead
-    /// letters. Run it before a deploy to see what the new binary could not read:
+    /// Decodes a sample of the stored payloads as this worker would, without running any job: for
+    /// each kind that it knows, the oldest and the newest 20 payloads of live jobs and of open dead
+    /// letters. Run it before a deploy to find payloads that the new binary could not read:
     ///
     /// ```no_run
     /// # use jobkit::Worker;

@@ -57,7 +57,7 @@ async fn what_is_wrong_is_said_beside_its_field() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
     for (field, right, wrong, why) in [
-        ("times", "%40daily+Asia%2FTokyo", "0+0+30+2+*", "never comes"),
+        ("times", "%40daily+Asia%2FTokyo", "0+0+30+2+*", "never occurs"),
         ("args", "args=", "args=%7B", "This is not JSON"),
         ("priority", "priority=-2", "priority=4", "from −3 to 3"),
         ("max", "max=3", "max=0", "from 1 to 1000"),

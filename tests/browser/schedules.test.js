@@ -92,7 +92,7 @@ test("one is resumed, changed, run and paused", async () => {
   const when = page.getByLabel("When");
   await when.fill("0 0 30 2 *");
   await page.getByRole("button", { name: "Change", exact: true }).click();
-  await page.getByText("never comes").waitFor();
+  await page.getByText("never occurs").waitFor();
   assert.equal(await when.getAttribute("aria-invalid"), "true");
   await when.fill("@yearly Asia/Tokyo");
   await page.getByRole("button", { name: "Preview" }).click();

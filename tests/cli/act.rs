@@ -67,7 +67,7 @@ async fn schedules_are_made_changed_and_deleted_by_name() {
         run(&lab, &["schedules", "create", "nightly", times, "r"]).await.bad(1).contains("edit")
     );
     let never = run(&lab, &["schedules", "edit", "nightly", "--times", "0 0 30 2 *"]).await.bad(1);
-    assert!(never.contains("never comes"), "{never}");
+    assert!(never.contains("never occurs"), "{never}");
     let edit = ["schedules", "edit", "nightly", "--catch-up", "all", "--skip-if-running", "true"];
     run(&lab, &edit).await.good();
     run(&lab, &["schedules", "pause", "nightly", "--reason", "stocktaking"]).await.good();
@@ -159,7 +159,7 @@ async fn dead_letters_are_replayed_and_removed() {
     let sql = format!("select queue || max_attempts || args from jobkit.jobs where id = {job}");
     assert_eq!(text(&lab, &sql).await, "slow3{\"n\": 7}");
     let again = run(&lab, &["dead", "replay", ids[0]]).await.bad(1);
-    assert!(again.contains("already replayed"), "{again}");
+    assert!(again.contains("already being replayed"), "{again}");
     let held = run(&lab, &["dead", "discard", ids[0]]).await.bad(1);
     assert!(held.contains("a job is replaying it"), "{held}");
     let cause = json(&lab, &["dead", "groups"]).await["items"][0]["fingerprint"].clone();

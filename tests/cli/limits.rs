@@ -59,7 +59,7 @@ async fn a_pause_of_a_kind_waits_until_none_of_it_runs() {
     run(&lab, &["limits", "set", "--queue", "q", "--rate", "5/min"]).await.good();
     run(&lab, &["limits", "set", "--all", "--running", "2"]).await.bad(2);
     let listed = run(&lab, &["limits", "list"]).await.good();
-    let words = ["paused by ada", "at most 2 run, 1 do", "at most 5/min, burst 1"];
+    let words = ["paused by ada", "at most 2 run (1 now)", "at most 5/min, burst 1"];
     assert!(words.iter().all(|word| listed.contains(word)), "{listed}");
     run(&lab, &["limits", "resume", "--kind", "note"]).await.good();
     assert_eq!((&*audited(&lab, "pause").await, &*audited(&lab, "limit").await), ("ada", "ada"));

@@ -65,7 +65,7 @@ async fn a_certificate_of_version_1_is_said_to_be_one() {
 async fn a_wrong_command_line_ends_with_status_2() {
     let lab = Lab::new().await;
     for (args, what) in [
-        (&["jobs", "list", "knid:mail"][..], "there is no `knid`"),
+        (&["jobs", "list", "knid:mail"][..], "there is no qualifier `knid`"),
         (&["jobs", "list", "--after", "live:x"], "not a place in a list"),
         (&["jobs", "list", "--limit", "501"], "501"),
         (&["jobs", "show", "x"], "invalid value"),

@@ -392,6 +392,6 @@ async fn a_worker_refuses_a_batch_that_cannot_be() {
     let worker = lab.worker().jobs([Registration::of_batch::<Slow, _>()]).queue("default", 1);
     let Err(StartError::Problems(problems)) = worker.start().await else { panic!("it is refused") };
     let text = problems.to_string();
-    assert!(text.contains("1 to 1000 jobs, which wait 1 ms to 1 minute"), "{text}");
-    assert!(text.contains("shorten `linger`"), "{text}");
+    assert!(text.contains("`batch` must be 1 to 1000, and `linger` 1 ms to 1 minute"), "{text}");
+    assert!(text.contains("make `linger` shorter"), "{text}");
 }

@@ -309,8 +309,8 @@ async fn after_a_commit_the_job_has_ended_whatever_its_handler_returns() {
 
 #[tokio::test]
 async fn after_a_rollback_the_attempt_has_failed_whatever_its_handler_returns() {
-    let missing = "the handler succeeded, but the transaction in which it meant to complete the \
-                   job was not committed";
+    let missing = "the handler succeeded, but the transaction in which it completed the job was \
+                   not committed";
     for (how, error, effects) in [
         (How::RollBack, missing, 0),
         (How::RollBackAndFail, "no money", 0),

@@ -54,7 +54,7 @@ async fn a_worker_that_may_make_no_days_starts_with_those_there_are() {
         worker.poll(Duration::from_millis(100)).queue("default", 1)
     };
     let started = worker().start().await.unwrap();
-    assert!(!log.lines("the history cannot be given more days").is_empty());
+    assert!(!log.lines("cannot create more days of history").is_empty());
     Noop.enqueue(roles.lab.pool()).await.unwrap();
     roles.lab.until("not exists (select from jobkit.jobs)").await;
     started.stop().await;

@@ -78,7 +78,7 @@ async fn a_worker_serves_no_more_queues_than_a_call_can_ask() {
     let worker = Worker::new(lab.pool().clone()).jobs([Registration::of::<Noop, _>()]);
     let problems =
         problems((0..501).fold(worker, |worker, n| worker.queue(format!("q{n}"), 1))).await;
-    let expected = "501 queues are served; at most 500 are allowed: start further workers";
+    let expected = "501 queues are served; at most 500 are allowed: start more workers";
     assert_eq!(problems, [expected]);
 }
 
@@ -114,8 +114,8 @@ async fn every_gap_is_named_at_once() {
         "the queue `mail` has a concurrency of 0",
         "the queue `mail` has a concurrency of 10001",
         "the queue name `` must have 1 to 128 bytes",
-        "job `mails` needs the state `it::startup::Mailer`: give it with `Worker::state`, or run \
-         other jobs only, with `Worker::only` or `Worker::jobs`",
+        "job `mails` needs the state `it::startup::Mailer`: set it with `Worker::state`, or run \
+         only other jobs, with `Worker::only` or `Worker::jobs`",
         "job `prints` needs the state `it::startup::Printer`",
         "job `hasty`: the priority -4 must be −3 to 3",
         "job `hasty`: the 0 attempts must be 1 to 1000",
@@ -317,7 +317,7 @@ async fn of_many_unserved_queues_and_unknown_kinds_a_few_are_named() {
     assert_eq!(warned(&log, "in more queues that no worker serves queues=15"), 1);
     worker.stop().await;
     let worker = noop_worker(&lab).queue("q*", 1).start().await.unwrap();
-    let counted = "of more kinds, versions and queues more=15";
+    let counted = "of more kinds, versions and queues are left alone more=15";
     wait(Duration::from_secs(30), counted, async || warned(&log, counted) == 1).await;
     assert_eq!(warned(&log, "this binary does not know are left alone"), 10);
     worker.stop().await;
@@ -336,7 +336,10 @@ async fn unknown_kinds_are_mentioned_once_and_left_alone() {
     lab.until("not exists (select from jobkit.jobs where kind = 'noop')").await;
     worker.stop().await;
     assert_eq!(warned(&log, "act"), 1);
-    assert_eq!(warned(&log, "nothing mentions their crate: `use my_jobs as _;`"), 1);
+    assert_eq!(
+        warned(&log, "their crate may not be linked: mention it with `use my_jobs as _;`"),
+        1
+    );
     assert_eq!(lab.count("jobkit.ready where kind = 'act'").await, 5);
 }
 
@@ -367,7 +370,7 @@ async fn an_unknown_version_of_a_known_kind_is_no_forgotten_crate() {
     let mentioned = "job.kind=\"noop\" job.version=7 queue=\"default\" known=[1]";
     wait(Duration::from_secs(30), mentioned, async || warned(&log, mentioned) == 1).await;
     worker.stop().await;
-    assert_eq!(warned(&log, "a newer one by the binary that enqueued it"), 1);
+    assert_eq!(warned(&log, "leave a newer one to the binary that enqueued it"), 1);
     assert_eq!(warned(&log, "use my_jobs"), 0);
 }
 

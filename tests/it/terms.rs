@@ -97,7 +97,7 @@ async fn a_job_that_comes_too_late_is_discarded_as_expired() {
     let (job, outcome, reason, kept): (i64, String, String, bool) =
         sqlx::query_as(ended).bind(pointless.0).fetch_one(lab.pool()).await.unwrap();
     assert_eq!((job, &*outcome, kept), (late.0, "expire", true), "and job {own} has run");
-    assert_eq!(reason, "expired: not begun within 3600s of its time");
+    assert_eq!(reason, "expired: not started within 3600s of its time");
     apart(&admin, late, pointless).await;
     let measured = admin.measures(&MeasureFilter::all(), SECOND * 3600, SECOND * 3600).await;
     let points = measured.unwrap().points;

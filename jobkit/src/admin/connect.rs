@@ -50,7 +50,7 @@ impl Admin {
         Ok(Self::of(Source::at(url)?))
     }
 
-    /// The pool it was made with, for enqueueing or working beside it. After
+    /// The pool it was created with, for enqueueing or for a worker. After
     /// [`connect`](Self::connect) it is a separate pool of at most 16 connections, which it opens
     /// when they are used.
     #[must_use]
@@ -63,7 +63,7 @@ impl Admin {
     /// # Errors
     /// As [`migrate`](crate::migrate()).
     pub async fn migrate(&self) -> Result<(), MigrateError> {
-        // Of several hosts the pool's is migrated: it must be the one that accepts writes.
+        // With several hosts, this migrates the one that the pool uses, which must accept writes.
         if self.source.is_a_choice() {
             let link = self.link();
             link.open_if_closed().await?;

@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::store::number;
 
-/// A number of things, of which not all may have been counted.
+/// A count that may have stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// That many.
+    /// Exactly this many.
     Exactly(u32),
-    /// At least that many: counting would have taken too long.
+    /// At least this many: counting would have taken too long.
     AtLeast(u32),
 }
 

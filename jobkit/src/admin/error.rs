@@ -4,7 +4,7 @@ use crate::error::{BUSY, DatabaseError, EncryptError, InvalidValue};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdminError {
-    /// Another open transaction has held this for a second. Try again later.
+    /// Another open transaction has locked this for a second. Try again later.
     #[error("{BUSY}")]
     Busy,
     /// A dead letter that is being replayed cannot be removed: cancel the jobs that replay it
@@ -17,7 +17,7 @@ pub enum AdminError {
     /// A text, a number or a time is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
-    /// A database call failed, or the schema does not fit.
+    /// A database call failed, or the version of the schema does not match.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 }

@@ -47,10 +47,10 @@ pub use self::severity::Severity;
 
 /// The operator's view of the queue, for scripts, tests and dashboards.
 ///
-/// It lists, counts and searches. What is about one job, one schedule and so on is a method of a
-/// reference to it, which is made without asking the database:
+/// It lists, counts and searches. Methods on one job, one schedule and so on are those of a
+/// reference to it, which is created without a query:
 ///
-/// | about one | what there is |
+/// | reference | methods |
 /// |---|---|
 /// | [`job`](Self::job) | [`get`, `explain`, `await_end`](jobs::JobRef) |
 /// | | [`cancel`, `discard`, `reschedule`](jobs::JobRef) |
@@ -65,68 +65,67 @@ pub use self::severity::Severity;
 /// | [`topic`](Self::topic) | [`publish`, `unsubscribe`](topics::TopicRef) |
 /// | [`attention`](Self::attention) | [`acknowledge`, `unacknowledge`](overview::AttentionRef) |
 ///
-/// About many, and about the whole:
+/// Methods on many of them, and on the whole system:
 ///
 /// | about | method | what it does |
 /// |---|---|---|
-/// | connecting | [`new`](Self::new) | behind a pool |
+/// | connecting | [`new`](Self::new) | through a pool |
 /// | | [`connect`](Self::connect) | at an address |
 /// | | [`connect_lazy`](Self::connect_lazy) | at an address, connecting later |
-/// | | [`pool`](Self::pool) | the pool that it was made with |
+/// | | [`pool`](Self::pool) | the pool that it was created with |
 /// | | [`migrate`](Self::migrate) | installs or upgrades the schema |
 /// | [jobs] | [`jobs`](Self::jobs) | a page of a search |
 /// | | [`count_jobs`](Self::count_jobs) | how many a search finds |
 /// | | [`count_listings`](Self::count_listings) | the numbers on a row of tabs |
 /// | | [`enqueue`](Self::enqueue) | enqueues one, by the name of its kind |
-/// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of what failed for good |
+/// | [dead_letters] | [`dead_letters`](Self::dead_letters) | a page of jobs that failed for good |
 /// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
-/// | | [`dead_letter_groups`](Self::dead_letter_groups) | the open ones by their cause |
-/// | | [`whole_dead_letters`](Self::whole_dead_letters) | several of these |
+/// | | [`dead_letter_groups`](Self::dead_letter_groups) | the open ones, by cause |
+/// | | [`whole_dead_letters`](Self::whole_dead_letters) | several, with everything stored |
 /// | [operations] | [`preview`](Self::preview) | what a bulk operation would act on |
 /// | | [`begin_operation`](Self::begin_operation) | begins a bulk operation; workers carry it out |
 /// | | [`operations`](Self::operations) | the latest, with their progress |
 /// | [queues] | [`queues`](Self::queues) | backlogs and workers |
 /// | [limits] | [`limits`](Self::limits) | what is limited or paused |
-/// | | [`limit`](Self::limit) | one of them: shows, sets, pauses, resumes it |
-/// | | [`queue`](Self::queue) | that of a queue |
-/// | | [`kind`](Self::kind) | that of a kind |
-/// | | [`group`](Self::group) | that of the keys of a group |
-/// | | [`limiter`](Self::limiter) | that of the keys of a limiter |
-/// | | [`key`](Self::key) | that of one key |
+/// | | [`limit`](Self::limit) | one limit, to show, set, pause or resume it |
+/// | | [`queue`](Self::queue) | the limit of a queue |
+/// | | [`kind`](Self::kind) | the limit of a kind |
+/// | | [`group`](Self::group) | the limit of the keys of a group |
+/// | | [`limiter`](Self::limiter) | the limit of the keys of a limiter |
+/// | | [`key`](Self::key) | the limit of one key |
 /// | | [`everything`](Self::everything) | the pause of everything |
 /// | [schedules] | [`schedules`](Self::schedules) | jobs that recur |
 /// | [semaphores] | [`semaphores`](Self::semaphores) | a page of keys and their permits |
-/// | | [`semaphore`](Self::semaphore) | one key: its holders, and who waits |
+/// | | [`semaphore`](Self::semaphore) | one key: its holders and its waiting jobs |
 /// | | [`paused_keys`](Self::paused_keys) | how many keys are paused |
 /// | [workers] | [`workers`](Self::workers) | what each serves |
 /// | | [`worker_names`](Self::worker_names) | their names |
 /// | [kinds] | [`kinds`](Self::kinds) | the kinds that workers know |
-/// | [topics] | [`topics`](Self::topics) | topics, and who subscribes to them |
+/// | [topics] | [`topics`](Self::topics) | topics and their subscribers |
 /// | [measures] | [`measures`](Self::measures) | run times, waits, outcomes over time |
 /// | [overview] | [`overview`](Self::overview) | the status, and what needs attention |
 /// | | [`late_after`](Self::late_after) | after how long a wait needs attention |
 /// | | [`standby_awaited`](Self::standby_awaited) | whether commits wait for a standby |
 /// | [doctor] | [`doctor`](Self::doctor) | problems of the database |
-/// | | [`violations`](Self::violations) | promises that do not hold |
+/// | | [`violations`](Self::violations) | rows that should not exist |
 /// | | [`server_settings`](Self::server_settings) | settings of the server |
 /// | [encryption] | [`sealed`](Self::sealed) | which keys payloads are sealed with |
 /// | | [`reseal`](Self::reseal) | seals them with another key |
-/// | [audit] | [`acting_as`](Self::acting_as) | names who acts |
+/// | [audit] | [`acting_as`](Self::acting_as) | sets the name of the actor |
 /// | | [`audit`](Self::audit) | who did what |
 ///
-/// It opens its own connections, with the pool's options. The isolation level and deadlines of its
-/// calls are jobkit's, whatever the pool's are. Connections may go through a transaction pooler:
-/// each call is a transaction and leaves no state in the session. Clones share connections. A few
-/// are kept for a minute after their last call, except those whose call failed or was dropped
-/// early.
+/// It opens its own connections, with the pool's options. It uses its own isolation level and
+/// deadlines, not those of the pool. Connections may go through a transaction pooler: each call is
+/// a transaction and leaves no state in the session. Clones share connections. A few are kept for a
+/// minute after their last call, except those whose call failed or was dropped early.
 ///
 /// On a read-only server (a standby, or with `default_transaction_read_only`) it can read, and
 /// every change fails with [`DatabaseError::ReadOnly`].
 ///
 /// # Errors
-/// Every method that asks the database may fail with [`AdminError::Database`], of any kind: a
-/// statement has 5 s ([`DatabaseError::Deadline`]), and each connection checks the schema once
-/// ([`DatabaseError::Schema`]). A method's own section names only further errors.
+/// Every method that queries the database may fail with [`AdminError::Database`], of any kind: a
+/// statement may take 5 s ([`DatabaseError::Deadline`]), and each connection checks the schema once
+/// ([`DatabaseError::Schema`]). A method's own section lists only further errors.
 #[derive(Debug, Clone)]
 pub struct Admin {
     source: Source,

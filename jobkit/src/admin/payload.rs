@@ -5,7 +5,8 @@ use std::fmt;
 use crate::redact::{HIDDEN, astray};
 
 /// The placeholder for a payload that cannot be shown.
-const UNREADABLE: &str = "unreadable: it has a NUL, half a surrogate or a number without bounds";
+const UNREADABLE: &str = "unreadable: it contains a NUL, an unpaired surrogate or a number out of \
+                          range";
 
 /// What is hidden of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +22,8 @@ pub(crate) enum Hides {
 
 /// JSON as it is stored, with every digit of its numbers.
 ///
-/// It is shown without what its kind redacts (`#[job(redact(…))]`), also by `Debug` and `Display`.
-/// If the form does not match, more is hidden: a payload that is not an object, and a value on the
+/// What its kind redacts (`#[job(redact(…))]`) is not shown, not even by `Debug` and `Display`. If
+/// its shape does not match, more is hidden: a payload that is not an object, and a value on the
 /// way to a redacted one that is not an object with the next key. For kinds that no worker has
 /// announced, only keys are shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,8 +37,8 @@ impl Payload {
         Self { json, hides }
     }
 
-    /// The placeholder for a payload that the server stores but cannot parse: it has a NUL, half a
-    /// surrogate or a number beyond all bounds. Enqueues refuse such payloads; this one was not
+    /// The placeholder for a payload that the server stores but cannot parse: it contains a NUL, an
+    /// unpaired surrogate or a number out of range. Enqueues refuse such payloads; this one was not
     /// written by jobkit's functions, or by a release that did not check.
     pub(crate) fn unreadable() -> Self {
         Self { json: format!("\"{UNREADABLE}\""), hides: Hides::Paths(Vec::new()) }
@@ -65,7 +66,8 @@ impl Payload {
         self.redacted() != self.json
     }
 
-    /// The JSON as it is stored, **with** what its kind redacts. Only for those who may see it.
+    /// The JSON as it is stored, **including** what its kind redacts. Only for people who may see
+    /// it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.json

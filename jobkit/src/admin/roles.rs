@@ -21,13 +21,13 @@ pub struct InvalidPrefix(String);
 /// |---|---|
 /// | `jobkit_owner` | own the schema, and everything in it |
 /// | `jobkit_migrator` | become the owner, and so upgrade |
-/// | `jobkit_producer` | enqueue; it reads no job |
+/// | `jobkit_producer` | enqueue, but not read jobs |
 /// | `jobkit_worker` | run jobs |
-/// | `jobkit_viewer` | look at everything but payloads |
-/// | `jobkit_operator` | look at everything, and act on it |
+/// | `jobkit_viewer` | read everything except payloads |
+/// | `jobkit_operator` | read everything, and act on it |
 ///
-/// None can log in: `grant jobkit_worker to app`. Roles belong to a whole server: a second database
-/// on it needs another prefix than [`PREFIX`].
+/// None can log in: `grant jobkit_worker to app`. Roles belong to the whole server: a second
+/// database on it needs a prefix other than [`PREFIX`].
 ///
 /// ```
 /// let sql = jobkit::admin::roles::sql("staging_")?;

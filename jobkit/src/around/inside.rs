@@ -11,17 +11,17 @@ use crate::lock::Lock;
 use crate::returned::{HandlerFuture, Returned};
 use crate::{JobError, Result};
 
-/// The handler within layers. It is polled where its layer is, which may be in another task, but
-/// it is not the layer's: an attempt that ends takes it away, whatever became of the layer.
+/// The handler within layers. It is polled wherever its layer is, which may be another task, but
+/// the layer does not own it: when the attempt ends, it is dropped, whatever became of the layer.
 pub(crate) struct Inside {
     state: Lock<State>,
     left: Notify,
 }
 
 struct State {
-    /// Not while it is being polled, nor after its end.
+    /// `None` while it is being polled, and after its end.
     handler: Option<HandlerFuture>,
-    /// Of the task that polls it, which hears of its end.
+    /// The waker of the task that polls it, to wake it at the end.
     waker: Option<Waker>,
     polled: bool,
     over: bool,
@@ -46,12 +46,12 @@ impl Inside {
         Handler(self)
     }
 
-    /// What the handler returned; nothing where no layer ran it.
+    /// What the handler returned; nothing if no layer ran it.
     pub(super) fn returned(&self) -> Returned {
         self.state.lock().returned.take().unwrap_or(Returned::Nothing)
     }
 
-    /// The attempt is over: the handler is dropped. Completes once nobody polls it any more.
+    /// Ends the attempt: drops the handler, and completes once nobody polls it any more.
     ///
     /// # Errors
     /// A panic of the drop.
@@ -59,7 +59,7 @@ impl Inside {
         let dropped = catch_unwind(AssertUnwindSafe(|| self.close()));
         loop {
             let mut left = std::pin::pin!(self.left.notified());
-            // Enabled first: a poll that ends between the look and the wait must be noticed.
+            // Enabled first: a poll that ends between the check and the wait must be noticed.
             left.as_mut().enable();
             if !self.state.lock().polled {
                 return dropped;
@@ -85,7 +85,7 @@ impl Inside {
         handler
     }
 
-    /// Keeps what goes on for its next poll; gives it back where its attempt has ended since.
+    /// Keeps a pending handler for its next poll; returns it if its attempt has ended meanwhile.
     fn put_back(&self, handler: HandlerFuture, waker: &Waker) -> Option<HandlerFuture> {
         let mut state = self.state.lock();
         if state.over {

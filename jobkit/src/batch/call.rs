@@ -19,7 +19,7 @@ use crate::panics::{guard, message};
 use crate::stop::Stop;
 use crate::{JobContext, JobError, Result};
 
-/// Where the jobs of a worker meet that run in batches: a place for each type and queue.
+/// Where a worker's jobs are gathered into batches: a place for each type and queue.
 #[derive(Default)]
 pub(crate) struct Gatherers(Lock<HashMap<Place, Arc<dyn Any + Send + Sync>>>);
 
@@ -46,8 +46,8 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Gatherer<J, S> {
         Self(Lock::new(None))
     }
 
-    /// Runs a job with others: as soon as there are so many, or the first has waited so long. It
-    /// goes back if it is told to stop before.
+    /// Runs a job with others, as soon as there are enough or the first has waited long enough. The
+    /// job is released if it is told to stop before that.
     pub(crate) async fn join(
         self: Arc<Self>,
         job: J,
@@ -102,7 +102,7 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Gatherer<J, S> {
             let mut gathering = self.0.lock();
             match &*gathering {
                 Some(next) if Arc::ptr_eq(next, &call) => *gathering = None,
-                // It had as many as it may before, and began.
+                // It was full before, and has begun.
                 _ => return,
             }
         }
@@ -113,23 +113,23 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Gatherer<J, S> {
 /// One call of a handler, and those that wait for its answers.
 pub(super) struct Call<J, S> {
     seats: Lock<Seats<J, S>>,
-    /// Nobody waits any more.
+    /// Cancelled when nobody waits any more.
     left: CancellationToken,
 }
 
 struct Seats<J, S> {
-    /// Whom it is for, by their seats, until it begins.
+    /// Its members by their seats, until it begins.
     gathered: Vec<(usize, J, JobContext<S>)>,
     begun: bool,
-    /// Tells each what became of it; none once it has.
+    /// Tells each member its outcome; `None` once that is done.
     tell: Vec<Option<Sender<Ended>>>,
-    /// The answer of the last of them, which the call itself has to end for.
+    /// The answer of the last member, which is told only once the call has ended.
     held: Option<Result>,
     /// How many wait.
     open: usize,
 }
 
-/// What became of a member; or what its handler said as it panicked.
+/// The outcome of a member, or the message of the handler's panic.
 type Ended = Result<Result, String>;
 
 impl<J, S> Default for Call<J, S> {
@@ -146,7 +146,7 @@ impl<J, S> Default for Call<J, S> {
 }
 
 impl<J, S> Call<J, S> {
-    /// One more is gathered.
+    /// Adds a member.
     pub(super) fn sit(self: &Arc<Self>, job: J, cx: JobContext<S>) -> Seat<J, S> {
         let (tell, answer) = oneshot::channel();
         let mut seats = self.seats.lock();
@@ -158,7 +158,7 @@ impl<J, S> Call<J, S> {
         Seat { call: Arc::clone(self), number, answer }
     }
 
-    /// Nobody is added from here on.
+    /// Begins: from here on no member is added.
     fn begin(&self) -> Vec<(usize, J, JobContext<S>)> {
         let mut seats = self.seats.lock();
         seats.begun = true;
@@ -169,30 +169,30 @@ impl<J, S> Call<J, S> {
         self.seats.lock().gathered.len()
     }
 
-    /// Takes one away for which nothing has begun; false where it has.
+    /// Removes a member if the call has not begun; false if it has.
     fn leaves_before(&self, number: usize) -> bool {
         let mut seats = self.seats.lock();
         let at = seats.gathered.iter().position(|(seat, ..)| *seat == number);
         let taken = at.map(|at| seats.gathered.swap_remove(at));
         drop(seats);
-        // Outside of the lock: dropping runs the user's code.
+        // Outside the lock: dropping runs the user's code.
         taken.is_some()
     }
 
-    /// One does not wait any more, answered or not.
+    /// A member no longer waits, answered or not.
     fn leave(&self, number: usize) {
         self.leaves_before(number);
         let mut seats = self.seats.lock();
         if seats.tell[number].take().is_some() {
             seats.open -= 1;
-            // Before it begins somebody may come yet.
+            // Before it begins, another member may still come.
             if seats.open == 0 && seats.begun {
                 self.left.cancel();
             }
         }
     }
 
-    /// The call has ended: what it returned is the outcome of those that have none.
+    /// Ends the call: what it returned is the outcome of the members without one.
     fn end(&self, mut outcome: impl FnMut() -> Ended) {
         let mut seats = self.seats.lock();
         seats.open = 0;
@@ -206,7 +206,7 @@ impl<J, S> Call<J, S> {
 }
 
 impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
-    /// Calls the handler, unless all have left; and drops it when they do.
+    /// Calls the handler, unless all members have left, and drops it when they do.
     pub(super) async fn run(self: Arc<Self>) {
         let gathered = self.begin();
         let Some((_, _, first)) = gathered.first() else { return };
@@ -253,14 +253,15 @@ impl<J: Send, S: Send + Sync> Answers for Call<J, S> {
             let _gone = tell.send(Ok(outcome));
             return;
         }
-        // Somebody has to wait for the rest of the call: its timeout, its stop.
+        // One member has to wait for the rest of the call, for the sake of its timeout and its
+        // stop.
         seats.tell[seat] = Some(tell);
         seats.held.get_or_insert(outcome);
     }
 }
 
-/// Polls the call as work of its members: what becomes of one while it holds its thread is recorded
-/// after that.
+/// Polls the call as work of its members: an outcome set while it holds its thread is recorded
+/// afterwards.
 async fn at_work<F: Future>(stop: &Stop, call: F) -> F::Output {
     let mut call = pin!(call);
     std::future::poll_fn(|cx| {
@@ -270,7 +271,7 @@ async fn at_work<F: Future>(stop: &Stop, call: F) -> F::Output {
     .await
 }
 
-/// One that waits for what becomes of it.
+/// A member that waits for its outcome.
 pub(super) struct Seat<J, S> {
     call: Arc<Call<J, S>>,
     number: usize,
@@ -289,7 +290,7 @@ impl<J, S> Drop for Seat<J, S> {
     }
 }
 
-/// The panic of the handler is that of each.
+/// A panic of the handler is a panic of each member.
 fn read(ended: Option<Ended>) -> Result {
     match ended {
         Some(Ok(outcome)) => outcome,

@@ -15,12 +15,12 @@ static FREE: Semaphore = Semaphore::const_new(THREADS);
 
 impl<S: Send + Sync + 'static> JobContext<S> {
     /// Runs a closure on a thread of its own, where it may compute or block for as long as it
-    /// takes, and returns its result. Whatever happens to the handler meanwhile, **the job belongs
+    /// needs, and returns its result. Whatever happens to the handler meanwhile, **the job belongs
     /// to this attempt until the closure returns**, with its permit and its slot. The outcome is
-    /// recorded after that, and the worker renews the lease for the job, beyond its own stop if
-    /// need be.
+    /// recorded after that, and the worker keeps renewing the lease for the job, if necessary
+    /// beyond its own stop.
     ///
-    /// The closure gets the context, so that it can see when to end and report its progress:
+    /// The closure gets the context, so that it can check when to stop and report its progress:
     ///
     /// ```
     /// # use jobkit::{JobContext, JobError};
@@ -45,18 +45,20 @@ impl<S: Send + Sync + 'static> JobContext<S> {
     /// ```
     ///
     /// A closure ends only when it returns or the process ends. A timeout or a cancel can only ask
-    /// it to, through [`stop_reason`](Self::stop_reason); a handler that is dropped after its
-    /// [grace](crate::Worker::cancel_grace) leaves it running. A worker that stops does not wait
-    /// for it longer than [`stop_within`](crate::Worker::stop_within) says, and no runtime waits
-    /// for its thread (as it would for tokio's `spawn_blocking`): when `main` returns, the process
-    /// ends under it. The job then runs again after the lease, charged as a crash.
+    /// it to, through [`stop_reason`](Self::stop_reason); when a handler is dropped after its
+    /// [grace](crate::Worker::cancel_grace), the closure keeps running. A worker that stops waits
+    /// for it at most as long as [`stop_within`](crate::Worker::stop_within) says, and no runtime
+    /// waits for its thread (as it would for tokio's `spawn_blocking`): when `main` returns, the
+    /// process ends even if the closure still runs. The job then runs again after the lease,
+    /// charged as a crash.
     ///
     /// It runs within the attempt's [span](Self::span), and `Handle::current` is the handler's
-    /// runtime. In a batch, the jobs of all its members are kept. A process runs 512 closures at a
-    /// time; further ones wait until one returns, and do not begin if their handler ends first.
+    /// runtime. In a batch, the jobs of all its members are kept. A process runs at most 512
+    /// closures at a time; others wait until one returns, and do not start if their handler ends
+    /// first.
     ///
     /// # Panics
-    /// When the closure panics; that is a failed attempt, as every panic of a handler.
+    /// If the closure panics, which is a failed attempt, like every panic of a handler.
     pub async fn blocking<T, F>(&self, work: F) -> T
     where
         T: Send + 'static,
@@ -73,7 +75,7 @@ impl<S: Send + Sync + 'static> JobContext<S> {
             let _nobody_waits = tell.send(done);
         });
         if let Err(error) = begun {
-            resume_unwind(Box::new(format!("there is no thread for blocking work: {error}")));
+            resume_unwind(Box::new(format!("cannot start a thread for blocking work: {error}")));
         }
         match told.await {
             Ok(Ok(value)) => value,

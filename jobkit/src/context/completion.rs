@@ -13,7 +13,7 @@ use crate::returned::Returned;
 impl<S> JobContext<S> {
     /// Completes the job in your transaction: its success commits or rolls back together with
     /// whatever else you write there. So the effect happens exactly once, whenever the process
-    /// dies, and whether or not the answer to your COMMIT arrives.
+    /// dies, and whether or not the response to your COMMIT arrives.
     ///
     /// ```
     /// # use jobkit::JobContext;
@@ -31,13 +31,13 @@ impl<S> JobContext<S> {
     ///
     /// From this call on, only a commit ends the job with success. The worker checks how the
     /// transaction ended before it writes anything. After a commit the job has ended, whatever the
-    /// handler returns. After a rollback `Ok` counts as a failed attempt, since the effect is
-    /// missing, and anything else counts as usual. While the transaction is open the worker waits,
-    /// and the slot stays taken.
+    /// handler returns. After a rollback, `Ok` counts as a failed attempt, since the effect is
+    /// missing, and any other return value counts as usual. While the transaction is open the
+    /// worker waits, and the slot stays taken.
     ///
-    /// Make it the last statement before the commit: from here on the job's row is locked, and
-    /// whoever cancels the job waits. Nobody else does: the job has a claim of its own, and its
-    /// permit is freed after the commit.
+    /// Make it the last statement before the commit: from here on the job's row is locked, and a
+    /// cancel of the job has to wait. Nothing else waits: the job has its own claim, and its permit
+    /// is freed after the commit.
     ///
     /// The transaction must be READ COMMITTED and in the worker's database. If this call fails,
     /// return its error from the handler: a savepoint that swallows it would let the effect commit
@@ -47,8 +47,8 @@ impl<S> JobContext<S> {
     /// # Errors
     /// [`ContextError::ClaimLost`] if the job no longer belongs to this attempt;
     /// [`ContextError::Cancelled`] if it was cancelled; [`ContextError::Isolation`];
-    /// [`ContextError::OtherDatabase`]; [`ContextError::Busy`] if another transaction holds the job
-    /// for a second; [`ContextError::Database`].
+    /// [`ContextError::OtherDatabase`]; [`ContextError::Busy`] if another transaction has locked
+    /// the job for a second; [`ContextError::Database`].
     pub async fn complete_in(&self, connection: &mut PgConnection) -> Result<(), ContextError> {
         self.attempt.complete(connection, Returned::Nothing).await
     }
@@ -57,8 +57,8 @@ impl<S> JobContext<S> {
     /// returns after the commit is no longer recorded.
     ///
     /// # Errors
-    /// Those of [`complete_in`](Self::complete_in). A result that is too large, or that JSON does
-    /// not give back, is not an error: it is not kept, and the history says why.
+    /// Those of [`complete_in`](Self::complete_in). A result that is too large, or that does not
+    /// survive JSON, is not an error: it is not kept, and the history says why.
     pub async fn complete_in_with<T: Serialize + DeserializeOwned + Sync + 'static>(
         &self,
         connection: &mut PgConnection,
@@ -77,7 +77,7 @@ impl Attempt {
         let Some(reach) = &self.reach else { return Ok(()) };
         let has_own = self.completing.ask().ok_or(ContextError::ClaimLost)?;
         let claim @ (worker, mut n) = self.report.claim();
-        // Once only: a transaction that has completed the job holds its claim.
+        // Only once: a transaction that has completed the job holds its claim.
         if !has_own {
             let own = reach.part(claim, self.id).await.map_err(ContextError::of_completion)?;
             n = own.ok_or(ContextError::ClaimLost)?;
@@ -98,7 +98,8 @@ const OWN: u8 = 2;
 const OVER: u8 = 3;
 
 impl Completing {
-    /// It means to: whether the job has a claim of its own. `None` when its attempt is over.
+    /// Records that it wants to. Returns whether the job has a claim of its own; `None` if the
+    /// attempt is over.
     fn ask(&self) -> Option<bool> {
         let asked = |state: u8| (state != OVER).then_some(state.max(ASKED));
         let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, asked);
@@ -111,7 +112,7 @@ impl Completing {
         let _over = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, own);
     }
 
-    /// The attempt is over. Whether it meant to.
+    /// Ends the attempt. Returns whether the handler wanted to complete it.
     pub(crate) fn end(&self) -> bool {
         matches!(self.0.swap(OVER, Ordering::AcqRel), ASKED | OWN)
     }

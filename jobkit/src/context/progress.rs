@@ -1,4 +1,4 @@
-//! How far an attempt is, and where the next one goes on.
+//! The progress of an attempt, and checkpoints for the next one.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,9 +9,9 @@ use crate::exact;
 use crate::limits::{self, CHECKPOINT_BYTES};
 
 impl<S> JobContext<S> {
-    /// Reports the progress of this attempt: how much is done, of how much in all (`None` if
-    /// unknown), and a note of at most 200 bytes, which may be empty. The job's page shows it as a
-    /// bar with its age, as do the worker's page, the API and `jobkit jobs show`.
+    /// Reports the progress of this attempt: how much is done, of what total (`None` if unknown),
+    /// and a note of at most 200 bytes, which may be empty. The job's page shows it as a bar with
+    /// its age, as do the worker's page, the API and `jobkit jobs show`.
     ///
     /// ```
     /// # use jobkit::JobContext;
@@ -23,21 +23,21 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// It waits for nobody: the worker's heartbeat writes the latest report of each of its jobs,
-    /// all at once. So you may call it for every row, and what is shown is at most one heartbeat
-    /// old (5 s by default).
+    /// It never waits: the worker's heartbeat writes the latest reports of all its jobs together.
+    /// So you may call it for every row, and what is shown is at most one heartbeat old (5 s by
+    /// default).
     ///
     /// The last progress of each of the last five attempts is kept for as long as the worker says
-    /// ([`keep_reports`](crate::Worker::keep_reports)). If nothing is kept of the job, it is
-    /// removed at once.
+    /// ([`keep_reports`](crate::Worker::keep_reports)). If the job is not kept, neither is its
+    /// progress.
     pub fn progress(&self, done: u64, total: impl Into<Option<u64>>, note: &str) {
         Report::progress(&self.attempt, done, total.into(), note);
     }
 
-    /// Saves where this attempt is, for the next one to read with
+    /// Saves the position of this attempt, for the next one to read with
     /// [`last_checkpoint`](Self::last_checkpoint). The checkpoint survives failed attempts,
     /// snoozes, releases, stops and crashes, and is removed when the job ends. A later checkpoint
-    /// replaces it. It is stored when this returns, and may have at most 64 KiB as JSON.
+    /// replaces it. It is stored when this returns. It may have at most 64 KiB as JSON.
     ///
     /// The next attempt repeats what was done since the last checkpoint. So save one after its
     /// effects are committed, and make those effects safe to repeat.
@@ -45,8 +45,8 @@ impl<S> JobContext<S> {
     /// Each checkpoint is a transaction, and the jobs of a worker share one connection for this.
     /// Save every few seconds, or every few hundred rows, rather than after each row.
     ///
-    /// A job that becomes a dead letter has ended: its replay is a job of its own, perhaps with
-    /// another payload, and starts from the beginning.
+    /// A job that becomes a dead letter has ended: its replay is a new job, perhaps with another
+    /// payload, and starts from the beginning.
     ///
     /// # Errors
     /// [`ContextError::ClaimLost`] if the job no longer belongs to this attempt: nothing is stored
@@ -94,7 +94,7 @@ impl<S> JobContext<S> {
     /// # Ok(()) }
     /// ```
     ///
-    /// It is one statement, sent only when you call this. After a deploy the type may differ from
+    /// It sends one statement, and only when you call it. After a deploy the type may differ from
     /// that of the binary that stored the checkpoint; as with payloads, give new fields `serde`
     /// defaults.
     ///

@@ -15,13 +15,13 @@ use crate::redact::scrubbed;
 /// How many lines of an attempt are kept: the last.
 const LINES: usize = 50;
 
-/// Hears that an attempt begins to say something.
+/// Is notified when an attempt begins to report something.
 pub(crate) trait Listener: fmt::Debug + Send + Sync {
     fn begins(&self, attempt: Arc<Attempt>);
 }
 
-/// What an attempt says of itself. Its times are sent as microseconds ago: no clock but the
-/// server's is stored.
+/// The report of an attempt. Times are sent as microseconds ago, so that only the server's clock is
+/// stored.
 #[derive(Debug, Serialize)]
 pub(crate) struct Reported {
     pub(crate) job: i64,
@@ -48,7 +48,7 @@ pub(crate) struct Line {
 }
 
 impl Reported {
-    /// About how much it is to send.
+    /// Its approximate size when sent.
     pub(crate) fn bytes(&self) -> usize {
         const REST: usize = 100;
         let lines = self.lines.iter().map(|line| REST + line.target.len() + line.text.len());
@@ -68,42 +68,42 @@ fn ago_if_any<S: Serializer>(time: &Option<Instant>, serializer: S) -> Result<S:
     }
 }
 
-/// What an attempt says of itself, and what is needed to say it.
+/// The report of an attempt, and what is needed to write it.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// Worker and number of the claim under which it runs: it may get one of its own.
+    /// Worker and number of the claim under which it runs, which may change to one of its own.
     claim: (i64, AtomicI64),
-    /// The values of its payload that no text may show.
+    /// The hidden values of its payload.
     hidden: Vec<String>,
-    /// Of a batch: those of all payloads that its call has.
+    /// In a batch: the hidden values of all its payloads.
     hidden_in_batch: OnceLock<Arc<[String]>>,
     pub(crate) began: Instant,
-    /// Its worker's; none in a test of the user's own.
+    /// That of its worker; `None` in the user's own tests.
     listener: Option<Weak<dyn Listener>>,
     pub(crate) said: Lock<State>,
 }
 
-/// Whether an attempt has said anything.
+/// Whether an attempt has reported anything.
 #[derive(Debug, Default)]
 pub(crate) enum State {
     #[default]
     Silent,
     Said(Box<Said>),
-    /// It has ended: who begins to speak now was left behind by it.
+    /// It has ended: later reports come from tasks that it left behind.
     Closed,
 }
 
-/// What was said.
+/// What was reported.
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     progress: Option<Progress>,
     lines: VecDeque<Line>,
-    /// Since it was last written.
+    /// Whether it has changed since it was last written.
     news: bool,
     pub(crate) written: bool,
     /// Whether its job has a checkpoint.
     pub(crate) checkpointed: bool,
-    /// The checkpoint, in a test of the user's own.
+    /// The checkpoint, in the user's own tests.
     pub(crate) checkpoint: Option<String>,
 }
 
@@ -116,7 +116,7 @@ struct Progress {
 }
 
 impl Report {
-    /// Of a test of the user's own: nobody hears it.
+    /// For the user's own tests, without a listener.
     pub(crate) fn unheard() -> Self {
         Self {
             claim: (0, AtomicI64::new(0)),
@@ -128,7 +128,7 @@ impl Report {
         }
     }
 
-    /// Of an attempt that begins now, under that claim.
+    /// For an attempt that begins now, under this claim.
     pub(crate) fn of(
         (worker, n): (i64, i64),
         began: Instant,
@@ -149,12 +149,13 @@ impl Report {
         self.claim.1.store(n, Ordering::Release);
     }
 
-    /// The values that no text of the attempt may show, the longest first.
+    /// The values that must be hidden in texts of the attempt, the longest first.
     pub(crate) fn hidden(&self) -> &[String] {
         self.hidden_in_batch.get().map_or(&self.hidden, |all| all)
     }
 
-    /// These are run by one call, whose words are recorded for each: none shows what any hides.
+    /// For attempts run by one call, whose texts are recorded for each: each hides the values of
+    /// all.
     pub(crate) fn hide_together<'a>(reports: impl Iterator<Item = &'a Self> + Clone) {
         let mut all: Vec<String> = reports.clone().flat_map(|it| it.hidden.clone()).collect();
         if all.is_empty() {
@@ -168,7 +169,7 @@ impl Report {
         }
     }
 
-    /// Nothing new is begun from here on. What was begun goes on until its outcome is written.
+    /// No new report is begun from here on. An existing one continues until its outcome is written.
     pub(crate) fn close(&self) {
         let mut state = self.said.lock();
         if matches!(*state, State::Silent) {
@@ -176,7 +177,7 @@ impl Report {
         }
     }
 
-    /// The end of it: what was said.
+    /// Takes the final report.
     pub(crate) fn take(&self) -> Box<Said> {
         match std::mem::replace(&mut *self.said.lock(), State::Closed) {
             State::Said(said) => said,
@@ -184,7 +185,7 @@ impl Report {
         }
     }
 
-    /// What was said since it was last asked.
+    /// What was reported since the last call.
     pub(crate) fn news(&self, attempt: &Attempt) -> Option<Reported> {
         let State::Said(said) = &mut *self.said.lock() else { return None };
         if !take(&mut said.news) {
@@ -194,14 +195,14 @@ impl Report {
         Some(said.row(attempt))
     }
 
-    /// The last row did not get through.
+    /// The last row could not be written.
     pub(crate) fn tell_again(&self) {
         if let State::Said(said) = &mut *self.said.lock() {
             said.news = true;
         }
     }
 
-    /// How far it is.
+    /// Reports progress.
     pub(crate) fn progress(attempt: &Arc<Attempt>, done: u64, total: Option<u64>, note: &str) {
         attempt.say(|said| {
             said.news = true;
@@ -233,7 +234,7 @@ impl Report {
 }
 
 impl Attempt {
-    /// Says something. The first word makes it known to the worker.
+    /// Reports something. The first report registers the attempt with the worker.
     pub(crate) fn say(self: &Arc<Self>, say: impl FnOnce(&mut Said)) {
         let mut state = self.report.said.lock();
         match &mut *state {
@@ -253,7 +254,7 @@ impl Attempt {
 }
 
 impl Said {
-    /// What it said last, if that was not written.
+    /// The last report, if it was not written.
     pub(crate) fn unwritten(&self, attempt: &Attempt) -> Option<Reported> {
         self.news.then(|| self.row(attempt))
     }
@@ -276,7 +277,7 @@ impl Said {
     }
 }
 
-/// A text as it is stored: without what is hidden, and no longer than that.
+/// A text as it is stored: without hidden values, and of at most this length.
 pub(crate) fn shown(text: &str, hidden: &[String], most: usize) -> String {
     let mut text = scrubbed(text, hidden).replace('\0', "\\0");
     if text.len() > most {

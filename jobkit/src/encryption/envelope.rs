@@ -1,4 +1,4 @@
-//! What stands in a payload in the place of a value: `{"jobkit:sealed": "key.base64"}`.
+//! What replaces a sealed value in a payload: `{"jobkit:sealed": "key.base64"}`.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +30,8 @@ enum Met<'a> {
     Value(&'a str),
 }
 
-/// Copies JSON; where `instead` answers a text that stands in the place of the value, which is not
-/// walked then. The path is that of the keys: places in arrays do not count.
+/// Copies JSON. If `instead` returns a text for a value, that replaces the value, which is then not
+/// walked. The path consists of keys: places in arrays do not count.
 fn walk<E: From<serde_json::Error>>(
     json: &str,
     path: &mut Vec<String>,
@@ -82,7 +82,7 @@ fn read<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     serde_json::from_str(json)
 }
 
-/// Where a value belongs. No kind and no key of a payload has a NUL.
+/// Where a value belongs. Kinds and keys of payloads contain no NUL.
 fn associated(kind: &str, path: &[String]) -> Vec<u8> {
     let mut place = format!("jobkit\0{kind}");
     path.iter().for_each(|key| place.extend(["\0", key]));
@@ -99,7 +99,7 @@ fn envelope(cipher: &dyn Cipher, place: &[u8], plain: &str) -> Result<String, St
     Ok(format!("{{\"{MARK}\":\"{key}.{text}\"}}"))
 }
 
-/// The id of the key, and what it sealed.
+/// The id of the key, and the sealed bytes.
 fn parts(text: &str) -> Option<(&str, &str)> {
     text.split_once('.').filter(|(key, _)| is_id(key))
 }
@@ -124,7 +124,7 @@ fn open(
 
 /// What ends a walk.
 enum Ended {
-    /// It is no JSON.
+    /// It is not JSON.
     Json,
     Why(Unopened),
 }
@@ -135,7 +135,7 @@ impl From<serde_json::Error> for Ended {
     }
 }
 
-/// This JSON with everything opened that is sealed; `None` where that is nothing, or it is no JSON.
+/// This JSON with all sealed values opened; `None` if there are none, or it is not JSON.
 pub(super) fn opened(
     kind: &str,
     json: &str,
@@ -159,7 +159,7 @@ pub(super) fn opened(
 /// How many values of this JSON are sealed with each key.
 pub(crate) fn keys_in(json: &str) -> BTreeMap<String, u64> {
     let mut keys = BTreeMap::new();
-    // What is no JSON has none.
+    // Text that is not JSON has none.
     let _walked: Result<(), Ended> =
         walk(json, &mut Vec::new(), &mut String::new(), &mut |_, met| {
             let Met::Envelope(text) = met else { return Ok(None) };
@@ -170,11 +170,11 @@ pub(crate) fn keys_in(json: &str) -> BTreeMap<String, u64> {
     keys
 }
 
-/// This JSON with everything sealed with the cipher's key that is sealed with another; `None` where
-/// that is nothing.
+/// This JSON with all values that are sealed with other keys sealed with the cipher's key; `None`
+/// if there are none.
 ///
 /// # Errors
-/// Why it cannot be opened, or sealed again.
+/// Why it cannot be opened or resealed.
 pub(crate) fn resealed(
     kind: &str,
     json: &str,
@@ -195,12 +195,12 @@ pub(crate) fn resealed(
     Ok(Some(out).filter(|_| any))
 }
 
-/// Who says what is to be sealed.
+/// The source of a payload to be sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A job of the program: what looks like an envelope in it came from outside.
+    /// A job of the program: anything that looks like an envelope came from outside.
     Job,
-    /// Somebody who may have seen what is stored: what is sealed stays as it is.
+    /// Somebody who may have read the stored payload: sealed values stay as they are.
     Stored,
 }
 
@@ -234,7 +234,7 @@ impl Sealing<'_> {
                 Ok(Some(format!("{{\"{MARK}\":\"{text}\"}}")))
             }
             (Met::Envelope(_), _) => Err(format!(
-                "the value at `{}` looks as if it were sealed: no object may have `{MARK}` as its \
+                "the value at `{}` looks like a sealed value: no object may have `{MARK}` as its \
                  only key",
                 path.join(".")
             )),
@@ -242,7 +242,11 @@ impl Sealing<'_> {
             (Met::Value(value), true)
                 if self.reading == Reading::Stored && value == format!("\"{HIDDEN}\"") =>
             {
-                Err(format!("{HIDDEN} at `{}` stands for a value that is hidden", path.join(".")))
+                Err(format!(
+                    "{HIDDEN} at `{}` is the placeholder of a hidden \
+                             value",
+                    path.join(".")
+                ))
             }
             (Met::Value(value), true) => {
                 envelope(self.cipher, &associated(self.kind, path), value).map(Some)

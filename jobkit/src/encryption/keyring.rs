@@ -15,13 +15,13 @@ use super::{Cipher, OpenError};
 /// Where [`Keyring::from_env`] looks.
 const VARIABLE: &str = "JOBKIT_KEYS";
 
-/// Bytes of a key, and of the nonce before each value. A nonce is random: so many bytes never meet
-/// by chance.
+/// Bytes of a key, and of the nonce before each value. A nonce is random: with this many bytes, two
+/// never coincide.
 const KEY: usize = 32;
 const NONCE: usize = 24;
 
-/// Keys by their ids; values are sealed with XChaCha20-Poly1305. The first key seals, all of them
-/// open.
+/// Keys with their ids. Values are sealed with XChaCha20-Poly1305, by the first key; every key
+/// opens.
 ///
 /// As text it is `2026b:<base64>,2026a:<base64>`, each key 32 random bytes: `openssl rand -base64
 /// 32`.
@@ -43,24 +43,27 @@ const NONCE: usize = 24;
 #[derive(Clone)]
 pub struct Keyring(Vec<(String, XChaCha20Poly1305)>);
 
-/// What is wrong with keys. It never shows one.
+/// Why keys are invalid. The error never contains a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// The environment does not say.
+    /// The environment variable is missing.
     #[error(
-        "there are no keys; set {VARIABLE} to `id:base64`, or to several with commas between them, \
-         the one that seals first"
+        "there are no keys; set {VARIABLE} to `id:base64`, or to several separated by commas, the \
+         one that seals first"
     )]
     Missing,
-    /// This entry, counted from 1, is none.
+    /// This entry, counted from 1, is not a key.
     #[error("entry {0} of the keys must be `id:base64`, with 32 bytes in base64")]
     Entry(usize),
-    /// An id is not what it may be.
+    /// The id of a key is invalid.
     #[error("the id of a key must be 1 to 64 ASCII letters, digits, `_` and `-`")]
     Id,
-    /// A key is one byte, over and over: nobody has drawn it.
-    #[error("the key `{0}` is not random; generate one, as with `openssl rand -base64 32`")]
+    /// A key consists of one repeated byte, so it is not random.
+    #[error(
+        "the key `{0}` is not random; generate one, for example with \
+             `openssl rand -base64 32`"
+    )]
     NotRandom(String),
     /// Two keys have this id.
     #[error("two keys have the id `{0}`")]
@@ -79,7 +82,7 @@ impl Keyring {
         Self(Vec::new()).with(id, key)
     }
 
-    /// The same with a further key, which only opens.
+    /// Adds a key, which only opens.
     ///
     /// # Errors
     /// [`KeyringError::Id`], [`KeyringError::NotRandom`] and [`KeyringError::Twice`].
@@ -98,7 +101,7 @@ impl Keyring {
         Ok(self)
     }
 
-    /// The same, sealing with another of its keys.
+    /// Seals with another of its keys.
     ///
     /// # Errors
     /// [`KeyringError::Unknown`].
@@ -112,7 +115,7 @@ impl Keyring {
     /// The keys in the environment variable `JOBKIT_KEYS`.
     ///
     /// # Errors
-    /// [`KeyringError`] says what is wrong with it.
+    /// See [`KeyringError`].
     pub fn from_env() -> Result<Self, KeyringError> {
         std::env::var(VARIABLE).map_err(|_| KeyringError::Missing)?.parse()
     }
@@ -144,7 +147,7 @@ impl FromStr for Keyring {
     }
 }
 
-/// The ids alone.
+/// Only the ids.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Keyring").field(&self.ids().collect::<Vec<_>>()).finish()

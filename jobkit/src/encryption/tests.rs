@@ -93,14 +93,14 @@ fn nothing_is_opened_elsewhere_or_changed_or_without_its_key() {
 fn an_envelope_from_outside_is_refused_and_a_stored_one_stays() {
     let sealed = seal(r#"{"token":"secret","b":1}"#);
     let refused = |json: &str, reading| try_seal(&ring(), "kind", json, reading).expect_err(json);
-    assert!(refused(&sealed, Reading::Job).contains("`token` looks as if it were sealed"));
+    assert!(refused(&sealed, Reading::Job).contains("`token` looks like a sealed value"));
     let escaped = r#"{"b":{"jobkit\u003asealed":"k1.AAAA"}}"#;
     for reading in [Reading::Job, Reading::Stored] {
-        assert!(refused(escaped, reading).contains("`b` looks as if"), "{reading:?}");
+        assert!(refused(escaped, reading).contains("`b` looks like"), "{reading:?}");
     }
     assert_eq!(seal_with(&ring(), "kind", &sealed, Reading::Stored), sealed);
     let hidden = r#"{"token":"•••"}"#;
-    assert!(refused(hidden, Reading::Stored).contains("stands for a value"));
+    assert!(refused(hidden, Reading::Stored).contains("is the placeholder of a hidden value"));
     assert!(!seal(hidden).contains("•••"));
 }
 

@@ -1,11 +1,11 @@
-//! What the rest of the library knows of `encryption`, where that is left out.
+//! A stand-in for `encryption`, without the feature.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::policy::Policy;
 
-/// Nothing is opened, so nothing fails to be.
+/// Nothing is opened, so opening cannot fail.
 #[derive(Debug)]
 pub(crate) enum Unopened {}
 
@@ -21,7 +21,7 @@ impl fmt::Display for Unopened {
     }
 }
 
-/// Who says what is to be sealed.
+/// The source of a payload to be sealed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reading {
     Job,

@@ -21,7 +21,7 @@ use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 use crate::{JobId, exact, meter, store};
 
-/// What is said of a unique key, beside what the type's policy says.
+/// Options of a unique key that override the type's policy.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Uniqueness {
     pub(crate) key: Option<String>,
@@ -66,7 +66,7 @@ pub(super) fn unique<J: Declared>(
     }))
 }
 
-/// What errors call such a key, and its group.
+/// The names of such a key and its group in errors.
 pub(crate) fn key_names(coalesces: bool) -> [&'static str; 2] {
     match coalesces {
         true => ["coalesce key", "group of a coalesce key"],
@@ -104,18 +104,18 @@ pub(super) fn payload<T: Serialize + DeserializeOwned>(
     Ok((args, metadata))
 }
 
-/// Up to this size, in bytes, each payload is read back. To read a larger one would cost a release
-/// build more than is worth it, unless it has what is known to change.
+/// Every payload up to this size, in bytes, is read back. For a larger one that is not worth its
+/// cost in a release build, unless it contains something that is known to change.
 const READ_BACK: usize = 1024;
 
-/// Whether it has a null, as which JSON writes NaN, or a number that 64 bits may not hold: many
-/// types with a tag cannot read those.
+/// Whether it contains a null (JSON's form of NaN), or a number that may not fit in 64 bits, which
+/// many tagged types cannot read.
 fn may_change(json: &str) -> bool {
     json.contains("null")
         || json.as_bytes().split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() >= 19)
 }
 
-/// Whether a worker will have the job as it is here.
+/// Checks that a worker will get the job as it is here.
 fn arrives<T: Serialize + DeserializeOwned>(
     policy: &Policy,
     job: &T,
@@ -128,7 +128,7 @@ fn arrives<T: Serialize + DeserializeOwned>(
     exact::compare(job, &read.map_err(de::Error::custom)?)
 }
 
-/// Whether all that its kind redacts or encrypts is where the policy says.
+/// Checks that everything its kind redacts or encrypts is where the policy says.
 fn hidable(policy: &Policy, json: &str) -> Result<(), EnqueueError> {
     if policy.redact.is_empty() {
         return Ok(());

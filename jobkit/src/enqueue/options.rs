@@ -18,7 +18,7 @@ use crate::store::NewJob;
 use crate::terms::Terms;
 use crate::unique::{Enqueued, OnDuplicate, While};
 
-/// A job about to be enqueued, with options that override its type's policy.
+/// A job to be enqueued, with options that override its type's policy.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -38,7 +38,7 @@ pub struct Pending<J> {
     overrides: Overrides,
 }
 
-/// Without the payload, which may have what must not be shown.
+/// Without the payload, which may contain secrets.
 impl<J> fmt::Debug for Pending<J> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pending")
@@ -73,7 +73,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// The queue to wait in, at most 128 bytes.
+    /// The queue of the job, at most 128 bytes.
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
         self.overrides.queue = Some(queue.into());
         self
@@ -85,8 +85,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// How long after it is due the job may still begin for the first time, instead of what its
-    /// type says: 1 second to 366 days. A job that has not begun by then ends as expired.
+    /// How long after it is due the job may still start for the first time, instead of what its
+    /// type says: 1 second to 366 days. A job that has not started by then ends as expired.
     ///
     /// Like [`retry_for`](Self::retry_for), it is stored in seconds, in the column `terms` of the
     /// job.
@@ -102,15 +102,15 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// Words to find the job by; at most 32, of at most 128 bytes each.
+    /// Tags to find the job by; at most 32, of at most 128 bytes each.
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.overrides.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Anything you want to keep beside the payload. It is stored, shown and given to the handler.
-    /// jobkit does not interpret it, except for the key `jobkit` of an object. It counts towards
-    /// the payload's limit of 1 MiB.
+    /// Anything you want to keep alongside the payload. It is stored, shown, and available to the
+    /// handler. jobkit does not interpret it, except for the key `jobkit` of an object. It counts
+    /// towards the payload's limit of 1 MiB.
     pub fn metadata(mut self, metadata: serde_json::Value) -> Self {
         self.overrides.metadata = Some(metadata);
         self
@@ -125,8 +125,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
     }
 
     /// Makes the job coalesce by this key, of at most 512 bytes, instead of its type's key: of the
-    /// waiting jobs of a key, only the newest runs, on behalf of all. A job has a unique key or a
-    /// coalesce key, whichever is given last.
+    /// waiting jobs of a key, only the newest runs, on behalf of all. A job has either a unique key
+    /// or a coalesce key: the last one set counts.
     pub fn coalesce_key(mut self, key: impl Into<String>) -> Self {
         self.overrides.unique.key = Some(key.into());
         self.overrides.unique.coalesces = true;
@@ -150,8 +150,8 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         self
     }
 
-    /// How long the job holds its unique key at the least, from now on and even if it ends sooner:
-    /// 1 second to 366 days.
+    /// The minimum time for which the job holds its unique key, from now on and even if it ends
+    /// sooner: 1 second to 366 days.
     pub fn unique_for(mut self, at_least: Duration) -> Self {
         self.overrides.unique.at_least = Some(at_least);
         self
@@ -176,7 +176,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         async move { insert_one(draft?, executor).await.map(Enqueued::id) }
     }
 
-    /// Enqueues the job and says what became of it: see
+    /// Enqueues the job and returns what became of it: see
     /// [`Enqueue::enqueue_unique`](crate::Enqueue::enqueue_unique).
     ///
     /// # Errors
@@ -202,7 +202,7 @@ impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
         let (hub, enqueued) = (Hub::of(pool), self.enqueue(pool));
         async move {
             let id = enqueued.await?;
-            // From here on no error may look as if it had not been enqueued.
+            // From here on, no error may suggest that the job was not enqueued.
             wait::output(id, hub.end_of(id, within).await.unwrap_or(None), within)
         }
     }

@@ -9,11 +9,11 @@ use crate::terms::Terms;
 /// An enqueue as one SQL statement, for drivers other than sqlx 0.9. Whichever transaction sends
 /// it, the jobs exist if and only if that transaction commits.
 ///
-/// Every parameter is text or null; send it as the type `text`. The statement returns one row for
-/// each job, in their order; the first column, `job_id`, is the id, a `bigint`. It only inserts, at
-/// any isolation level, and waits for nobody, except that for jobs with a unique key it waits for
-/// whoever is working with the same key. Its text is one of a few that never change within a build,
-/// so a driver may keep it prepared.
+/// Every parameter is text or null, and has to be sent as the type `text`. The statement returns
+/// one row for each job, in order; the first column, `job_id`, is the id, a `bigint`. It only
+/// inserts, at any isolation level, and waits for no lock, except that for jobs with a unique key
+/// it waits for transactions that are working with the same key. Its text is one of a few that
+/// never change within a build, so a driver may keep it prepared.
 ///
 /// The crate `jobkit-drivers` does this for tokio-postgres, SeaORM, diesel and sqlx 0.8. For
 /// another driver, this is all it takes:
@@ -76,7 +76,7 @@ impl Statement {
         Ok(Self { insert: Insert::jobs(&jobs), is_empty: jobs.is_empty() })
     }
 
-    /// What is sent even where nothing may come of it.
+    /// A statement that is sent even if it may insert nothing.
     pub(super) const fn of(insert: Insert) -> Self {
         Self { insert, is_empty: false }
     }
@@ -91,7 +91,7 @@ impl Statement {
         &self.insert.parameters
     }
 
-    /// The parameters, for drivers that want their own.
+    /// The parameters, for drivers that need to own them.
     pub fn into_parameters(self) -> Vec<Option<String>> {
         self.insert.parameters
     }
@@ -102,7 +102,7 @@ impl Statement {
     }
 }
 
-/// Without the parameters, which may have what must not be shown.
+/// Without the parameters, which may contain secrets.
 impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Statement").field("sql", &self.sql()).finish_non_exhaustive()

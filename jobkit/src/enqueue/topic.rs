@@ -12,12 +12,12 @@ use crate::store::{self, Insert};
 use crate::terms::Terms;
 use crate::{JobId, meter};
 
-/// Something that is published: it becomes one job for each kind that subscribes.
+/// An event to publish: it becomes one job for each kind that subscribes.
 ///
 /// A job subscribes with `#[job(subscribes)]` on a struct with one field, of the topic's type, so
-/// the payload of every subscriber is the JSON of what was published. The publisher need not know
-/// or link its subscribers: workers announce the subscriptions of their jobs when they start, and
-/// [`announce`](crate::announce()) does so without a worker.
+/// the payload of every subscriber is the JSON of what was published. The publisher does not need
+/// to know or link its subscribers: workers announce the subscriptions of their jobs when they
+/// start, and [`announce`](crate::announce()) does so without a worker.
 ///
 /// ```no_run
 /// use jobkit::enqueue::Topic;
@@ -49,7 +49,7 @@ use crate::{JobId, meter};
 /// # Ok(()) }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no topic to which a job could subscribe",
+    message = "`{Self}` is not a topic that a job can subscribe to",
     label = "no `Topic` for `{Self}`",
     note = "write `impl jobkit::enqueue::Topic for {Self}`, with the name of the topic"
 )]
@@ -66,22 +66,21 @@ pub trait Topic: Serialize + DeserializeOwned + Send + Sized {
     /// subscribes.
     const REDACT: &'static [&'static str] = &[];
 
-    /// Publishes it: if and only if the transaction of `executor` commits, there is one job for
-    /// each kind that subscribes, with the queue, priority and attempts of that kind. Returns these
-    /// jobs, in the order of their kinds. If nobody subscribes there are none, which is not an
-    /// error.
+    /// Publishes the event: if and only if the transaction of `executor` commits, there is one job
+    /// for each kind that subscribes, with the queue, priority and attempts of that kind. Returns
+    /// these jobs, ordered by kind. Without subscribers there are none, which is not an error.
     ///
-    /// It is one statement that reads the subscriptions and inserts the jobs, at any isolation
-    /// level, and waits for nobody. A subscription announced later gets no job of it.
+    /// This is one statement that reads the subscriptions and inserts the jobs, at any isolation
+    /// level, and waits for no lock. A subscription announced later gets no job for this event.
     ///
     /// # Errors
-    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), but for [`EnqueueError::QueueFull`].
+    /// As [`Enqueue::enqueue`](crate::Enqueue::enqueue), except [`EnqueueError::QueueFull`].
     fn publish<'c, X: Executor<'c>>(
         self,
         executor: X,
     ) -> impl Future<Output = Result<Vec<JobId>, EnqueueError>> + Send {
         const { check::<Self>() };
-        // Before the future exists, so that it is Send whatever is published.
+        // Before the future is created, so that it is Send whatever is published.
         let insert = insert(&self);
         async move { publish(Self::NAME, insert?, executor).await }
     }
@@ -94,13 +93,13 @@ pub const fn subscribed<T: Topic>(policy: Policy) -> Policy {
     Policy { topic: Some(T::NAME), version: T::VERSION, redact: T::REDACT, ..policy }
 }
 
-/// Refuses, when it is compiled, a name or a version that no topic can have.
+/// Refuses at compile time a name or a version that no topic can have.
 const fn check<T: Topic>() {
     let name = T::NAME.as_bytes();
     assert!(!name.is_empty() && name.len() <= NAME_BYTES, "a topic's name has 1 to 128 bytes");
     let mut at = 0;
     while at < name.len() {
-        assert!(name[at] != 0, "a topic's name has no NUL");
+        assert!(name[at] != 0, "a topic's name contains no NUL");
         at += 1;
     }
     let fits = T::VERSION >= *VERSIONS.start() && T::VERSION <= *VERSIONS.end();
@@ -131,8 +130,8 @@ async fn publish<'c, X: Executor<'c>>(
 }
 
 impl Statement {
-    /// Publishes to a [topic](Topic): a row for each kind that subscribes, with the id of its job;
-    /// none if nobody does.
+    /// Publishes to a [topic](Topic): returns a row for each kind that subscribes, with the id of
+    /// its job, and none without subscribers.
     ///
     /// # Errors
     /// Those that [`Topic::publish`] finds before anything is sent.

@@ -1,4 +1,4 @@
-//! Waiting for a job to end, and for what it returned.
+//! Waiting for a job to end, and for its result.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -20,7 +20,7 @@
 //! ```
 //!
 //! All waits of a process on one database share one listening connection, and a job that nobody
-//! waits for sends no notification. A missed notification is made up for by a check every two
+//! waits for sends no notification. In case a notification is missed, there is a check every two
 //! seconds.
 
 pub(crate) mod hub;
@@ -43,10 +43,10 @@ pub enum End {
     Discarded(String),
     /// It was cancelled, for this reason.
     Cancelled(String),
-    /// It used up its attempts or can never run: it is a dead letter, with this error.
+    /// It used up its attempts or can never run, so it is a dead letter, with this error.
     Dead(String),
-    /// There is no such job, and no record of it: its kind keeps no history, its retention is over,
-    /// or it never existed.
+    /// There is no record of such a job: its kind keeps no history, its retention is over, or it
+    /// never existed.
     NothingKept,
 }
 
@@ -65,10 +65,10 @@ impl Output {
         self.json.as_deref()
     }
 
-    /// Reads it as a `T`; for a job that returns nothing, that is `()`.
+    /// Decodes it as a `T`; for a job that returns nothing, that is `()`.
     ///
     /// # Errors
-    /// Why it is not kept, or does not read as a `T`.
+    /// Why it was not kept, or does not decode as a `T`.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         match (&self.json, &self.unfit) {
             (None, Some(why)) => Err(why.clone()),
@@ -78,7 +78,7 @@ impl Output {
     }
 }
 
-/// Without the JSON, which may have what must not be shown.
+/// Without the JSON, which may contain secrets.
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.json.as_ref().map(String::len);
@@ -93,7 +93,7 @@ impl fmt::Display for End {
             Self::Discarded(reason) => write!(f, "was discarded: {reason}"),
             Self::Cancelled(reason) => write!(f, "was cancelled: {reason}"),
             Self::Dead(error) => write!(f, "is a dead letter: {error}"),
-            Self::NothingKept => f.write_str("has ended, and nothing is kept of it"),
+            Self::NothingKept => f.write_str("has ended, and no record of it is kept"),
         }
     }
 }
@@ -102,10 +102,10 @@ impl fmt::Display for End {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The job was not enqueued, as far as is known.
+    /// The job was not enqueued, as far as we know.
     #[error(transparent)]
     NotEnqueued(#[from] EnqueueError),
-    /// The job has not ended by then, or the database could not be asked. The job goes on:
+    /// The job has not ended in time, or the database could not be queried. The job goes on:
     /// [`JobRef::await_end`](crate::admin::jobs::JobRef::await_end) waits for it again.
     #[error("job {job} has not ended within {within:?}")]
     TimedOut {
@@ -114,7 +114,7 @@ pub enum WaitError {
         /// How long it was waited for.
         within: Duration,
     },
-    /// The job ended without success, or nothing is kept of it.
+    /// The job ended without success, or no record of it is kept.
     #[error("job {job} {end}")]
     Ended {
         /// The job.

@@ -1,4 +1,4 @@
-//! The meaning of the server's answers. Only this module maps SQLSTATEs to errors.
+//! What the server's responses mean. Only this module maps SQLSTATEs to errors.
 
 use std::time::Duration;
 

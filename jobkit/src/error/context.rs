@@ -2,7 +2,7 @@ use super::{BUSY, DatabaseError, InvalidValue};
 
 /// Why a call of [`JobContext`](crate::JobContext) failed.
 ///
-/// Each method names the variants that it may return. A handler may return this error with `?`.
+/// Each method lists the variants that it may return. A handler may return this error with `?`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
@@ -28,7 +28,7 @@ pub enum ContextError {
          drain through a mutex)"
     )]
     OtherDatabase,
-    /// Another open transaction has held the job for a second. Try again later.
+    /// Another open transaction has locked the job for a second. Try again later.
     #[error("{BUSY}")]
     Busy,
     /// A checkpoint cannot be encoded as JSON, or the last one is not of the requested type.

@@ -6,7 +6,7 @@ use super::text::{said, unreachable};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// The server cannot be reached, or not in time; or it refuses the connection.
+    /// The server cannot be reached (in time), or refuses the connection.
     #[error("{}", unreachable(.0))]
     Unreachable(#[source] sqlx::Error),
     /// The server did not answer within the deadline. Only calls on connections that jobkit opens

@@ -7,12 +7,12 @@ use super::{DatabaseError, InvalidValue};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnqueueError {
-    /// The payload cannot be encoded as JSON, or would arrive changed.
+    /// The payload cannot be encoded as JSON, or would change on the way.
     #[error("the payload of `{kind}` does not encode: {source}")]
     Encode {
         /// The job's kind.
         kind: &'static str,
-        /// The error of serde, or which part of the payload would arrive changed.
+        /// The error of serde, or which part of the payload would change.
         source: serde_json::Error,
     },
     /// The fields that the kind encrypts cannot be sealed.
@@ -78,7 +78,7 @@ impl From<sqlx::Error> for EnqueueError {
 }
 
 /// The queue is full: the number of its waiting jobs has reached its limit. Nothing was stored, not
-/// even the other jobs of a call that enqueues several. Try again later, or do without the job.
+/// even the other jobs of a call that enqueues several. Try again later, or skip the job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the queue `{queue}` is full: {waiting} jobs are waiting, and its limit is {limit}; nothing \

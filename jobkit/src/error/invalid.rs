@@ -15,17 +15,17 @@ pub enum InvalidValue {
     /// A number or duration is outside its range.
     #[error("the {what} is {value}; {range} is allowed")]
     Range {
-        /// Which setting.
+        /// The name of the setting.
         what: &'static str,
         /// The value given.
         value: i64,
         /// The values allowed.
         range: &'static str,
     },
-    /// A limit that such a thing cannot have.
+    /// A limit that this scope cannot have.
     #[error("{} has no {what}", subject(scope))]
     Limit {
-        /// Of what: `all`, `queue`, `kind`, `group`, `limiter` or `key`.
+        /// The scope: `all`, `queue`, `kind`, `group`, `limiter` or `key`.
         scope: &'static str,
         /// Which limit.
         what: &'static str,

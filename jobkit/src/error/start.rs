@@ -14,7 +14,7 @@ pub enum StartError {
     /// A worker's connection does not keep its session: the address belongs to a transaction
     /// pooler.
     #[error(
-        "this address does not keep a session, like a pooler in transaction or statement mode \
+        "this address does not keep a session, as with a pooler in transaction or statement mode \
          (PgBouncer, pgpool-II by statement, PGlite's socket); connect the worker to the server \
          itself, or through a session pool (programs that only enqueue may keep this address)"
     )]
@@ -34,7 +34,7 @@ pub enum StartError {
     Database(#[from] DatabaseError),
 }
 
-/// Why a worker [on demand](crate::Worker::on_demand) ended before it was told to stop.
+/// Why a worker run [on demand](crate::Worker::on_demand) ended before it was told to stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {

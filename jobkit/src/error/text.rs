@@ -35,7 +35,7 @@ pub(crate) fn unreachable(error: &sqlx::Error) -> String {
     }
 }
 
-/// There is a server, but its certificate is not accepted. The messages are those of rustls.
+/// The text if a server's certificate is not accepted. The messages are those of rustls.
 fn distrusted(why: &str) -> Option<String> {
     if why.contains("UnsupportedCertVersion") {
         return Some(

@@ -31,7 +31,7 @@ pub(super) fn trace<T: Serialize + ?Sized>(value: &T) -> Result<Vec<(String, u64
     Ok(trace.into_inner().seen)
 }
 
-/// Makes a digest of a value, and writes down its scalars where it is asked to.
+/// Computes the digest of a value, and if requested records its scalars.
 #[derive(Clone, Copy)]
 struct Digest<'t>(Option<&'t RefCell<Trace>>);
 
@@ -84,7 +84,7 @@ impl<'t> Digest<'t> {
     }
 }
 
-/// The members of a list or a map, in any order: a set has another each time.
+/// The members of a list or a map, in any order, since a set has a different one each time.
 struct Many<'t> {
     digest: Digest<'t>,
     start: u64,

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::NAME_BYTES;
 
-/// The most that is carried, names and values.
+/// The maximum size of names and values together.
 const LARGEST: usize = 8 * 1024;
 
 /// Named texts that a job carries from its enqueue to its handler, such as the context of a trace.
-/// They are stored beside its payload and its metadata.
+/// They are stored with its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Carried(BTreeMap<String, String>);
 
 impl Carried {
     /// Carries a text. Names longer than 128 bytes, texts with a NUL, and whatever exceeds 8 KiB in
-    /// all are left out, so an enqueue never fails because of it.
+    /// total are left out, so an enqueue never fails because of it.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let (name, value) = (name.into(), value.into());
         let fits = name.len() <= NAME_BYTES && !name.contains('\0') && !value.contains('\0');
@@ -26,7 +26,12 @@ impl Carried {
         if fits && bytes + name.len() + value.len() <= LARGEST {
             self.0.insert(name, value);
         } else {
-            tracing::debug!(name, bytes = value.len(), "jobkit: it is too large to be carried");
+            tracing::debug!(
+                name,
+                bytes = value.len(),
+                "jobkit: a value is too large to be \
+                                                        carried"
+            );
         }
     }
 
@@ -36,7 +41,7 @@ impl Carried {
         self.0.get(name).map(|value| &**value)
     }
 
-    /// All of them.
+    /// All names and texts.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -46,22 +51,22 @@ impl Carried {
     }
 }
 
-/// A function was set already: there is one for the whole process.
+/// The function is already set: a process has only one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is already installed; a process can have only one")]
+#[error("it is already set; a process can have only one")]
 pub struct AlreadySet;
 
 type Fill = Box<dyn Fn(&mut Carried) + Send + Sync>;
 
 static FILL: OnceLock<Fill> = OnceLock::new();
 
-/// From now on, asks `fill` what jobs enqueued by this process carry: one or many, by type or by
-/// the name of the kind, through sqlx or another driver. Their handlers and [layers](crate::around)
-/// find it in [`JobContext::carried`](crate::JobContext::carried).
+/// From now on, calls `fill` to set what jobs enqueued by this process carry, whether one or many,
+/// by type or by the name of the kind, through sqlx or another driver. Handlers and
+/// [layers](crate::around) find it in [`JobContext::carried`](crate::JobContext::carried).
 ///
 /// It is called once for each call that enqueues, within that call, so it should be quick; if it
-/// panics, nothing is carried. Schedules carry nothing, whoever declares them; a replay carries
-/// what the original job did.
+/// panics, nothing is carried. Jobs of schedules carry nothing; a replay carries what the original
+/// job did.
 ///
 /// ```
 /// # tokio::task_local! { static REQUEST: String; }
@@ -74,19 +79,22 @@ static FILL: OnceLock<Fill> = OnceLock::new();
 /// ```
 ///
 /// # Errors
-/// [`AlreadySet`]: there is one for each process.
+/// [`AlreadySet`] if this process has already called it.
 pub fn propagate(fill: impl Fn(&mut Carried) + Send + Sync + 'static) -> Result<(), AlreadySet> {
     FILL.set(Box::new(fill)).map_err(|_| AlreadySet)
 }
 
-/// What jobs carry that are enqueued here and now; `None` is nothing.
+/// What jobs that are enqueued now carry; `None` if nothing.
 pub(crate) fn carried() -> Option<Carried> {
     let fill = FILL.get()?;
     let mut carried = Carried::default();
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| fill(&mut carried))) {
-        // Its drop may panic in its turn.
+        // Dropping it may panic as well.
         std::mem::forget(panic);
-        tracing::error!("jobkit: what jobs are to carry panicked; they carry nothing");
+        tracing::error!(
+            "jobkit: the function given to `propagate` panicked; the jobs carry \
+                         nothing"
+        );
         return None;
     }
     Some(carried).filter(|carried| !carried.0.is_empty())

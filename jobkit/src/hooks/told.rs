@@ -27,7 +27,7 @@ pub(crate) struct Hooks<E> {
 }
 
 impl<E: Debug + Send + 'static> Hooks<E> {
-    /// Starts the thread, which ends after an event of which `last` says so, or with these hooks.
+    /// Starts the thread, which ends after the event for which `last` is true, or with these hooks.
     pub(crate) fn start(hooks: Vec<Hook<E>>, last: fn(&E) -> bool) -> std::io::Result<Self> {
         let (sender, events) = sync_channel(ROOM);
         let (ending, ended) = oneshot::channel();
@@ -53,7 +53,7 @@ impl<E: Debug + Send + 'static> Hooks<E> {
         self.unheard.load(Ordering::Relaxed)
     }
 
-    /// Tells the last event and waits for the hooks to have heard of it, but no longer than this.
+    /// Sends the last event, and waits until the hooks have run, at most this long.
     pub(crate) async fn end(&self, mut event: E, patience: Duration) {
         let Some(ended) = self.ended.lock().take() else { return };
         let heard = async {
@@ -75,7 +75,7 @@ fn hear<E: Debug>(events: &Receiver<E>, hooks: &[Hook<E>], last: fn(&E) -> bool)
         for hook in hooks {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| hook(&event))) {
                 tracing::error!(panic = message(&*panic), ?event, "jobkit: a hook panicked");
-                // Its drop may panic in its turn.
+                // Dropping it may panic as well.
                 std::mem::forget(panic);
             }
         }
@@ -104,14 +104,15 @@ impl Hooks<Event> {
 
 static ON_ENQUEUE: OnceLock<Hooks<Sent>> = OnceLock::new();
 
-/// From now on tells `hook` of all jobs that this process enqueues by their types, or by the name
-/// of their kind with [`Admin`](crate::Admin). Not of those that others enqueue, schedules and
-/// replays among them, nor of a [`Statement`](crate::enqueue::Statement) that another driver sends.
+/// From now on, calls `hook` for all jobs that this process enqueues by type, or by the name of
+/// their kind with [`Admin`](crate::Admin). It is not called for jobs that other processes,
+/// schedules or replays enqueue, nor for a [`Statement`](crate::enqueue::Statement) that another
+/// driver sends.
 ///
-/// It runs where the hooks of workers do: on a thread of its own, after the fact.
+/// It runs like the hooks of workers: on a thread of its own, after the fact.
 ///
 /// # Errors
-/// [`AlreadySet`]: there is one for each process.
+/// [`AlreadySet`] if this process has already called it.
 ///
 /// # Panics
 /// Where the system has no thread left.
@@ -123,7 +124,7 @@ pub fn on_enqueue(hook: impl Fn(&Sent) + Send + 'static) -> Result<(), AlreadySe
     ON_ENQUEUE.set(hooks).map_err(|_| AlreadySet)
 }
 
-/// Tells of jobs that were sent, if anybody listens.
+/// Reports jobs that were sent, if there is a hook.
 pub(crate) fn sent(tell: impl FnOnce() -> Sent) {
     if let Some(hooks) = ON_ENQUEUE.get() {
         let sent = tell();

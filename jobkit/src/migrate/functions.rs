@@ -78,10 +78,10 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     }
 };
 
-/// What makes the records of the server's: functions that are written from their types.
+/// Creates the functions that make records of the server's types, written from these types.
 const RECORDS: &str = include_str!("../../migrations/records.sql");
 
-/// The views, after what they read. One that is as it was is left alone: to replace it takes an
+/// The views, after what they read. An unchanged view is left alone: replacing it takes an
 /// exclusive lock, and claims of keys read `key_limits`.
 const VIEWS: &[(&str, &str)] = functions! {
     permits { key_limits }
@@ -93,15 +93,15 @@ const VIEWS: &[(&str, &str)] = functions! {
     lists { claimed_jobs listed_jobs }
 };
 
-/// What is done before the set is put in place. A function of an earlier set that is not in this
-/// one, or not with the same parameters and result, is dropped here; unless a supported binary
-/// still calls it: then it stays.
+/// What runs before the set is installed. A function of an earlier set that is not in this one, or
+/// has other parameters or another result, is dropped here, unless a supported binary still calls
+/// it.
 const BEFORE: &str = "\
 -- Nothing that a body names has to be there yet.
 set local check_function_bodies = off;
 ";
 
-/// What only functions can make: the first days of the history.
+/// What needs the functions: the first days of the history.
 const AFTER: &str = "\
 set local check_function_bodies = on;
 select jobkit.finished_prepare(15);
@@ -109,17 +109,17 @@ select jobkit.finished_prepare(15);
 
 /// All of it as one script, for the transaction of a migration.
 ///
-/// Calls under way are not in the way of a replacement, nor it in theirs: a function that runs goes
-/// on with the body it began with, and the next call, in any session, looks up the new one, since
-/// the server tells all sessions at the commit. No table is locked for a function; for a view that
-/// has changed, that view is.
+/// Calls in progress and a replacement do not block each other: a running function continues with
+/// the body it began with, and the next call in any session uses the new one, since the server
+/// notifies all sessions at the commit. Replacing a function locks no table; replacing a changed
+/// view locks that view.
 pub(super) fn script() -> String {
     let functions: String = FUNCTIONS.iter().map(|(_, text)| *text).collect();
     let views: String = VIEWS.iter().map(|(name, text)| view(name, text)).collect();
     [BEFORE, &functions, RECORDS, &views, AFTER].concat()
 }
 
-/// Puts a view in place, and notes in its comment which text it has, unless it has that already.
+/// Installs a view, and records the checksum of its text in its comment, unless it is unchanged.
 fn view(name: &str, text: &str) -> String {
     let checksum = super::checksum(text);
     format!(

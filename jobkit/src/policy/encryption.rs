@@ -1,7 +1,7 @@
 //! Payload fields that are stored encrypted: `#[job(encrypt(token, card.number))]`.
 //!
 //! They are sealed when a job is enqueued and opened when a worker is about to run it. In between,
-//! backups, replicas and operators have only ciphertext, which is also
+//! backups, replicas and operators only have ciphertext, which is also
 //! [redacted](crate::policy::Policy::redact): no page, log, error or search shows it.
 //!
 //! ```
@@ -37,6 +37,6 @@
 //! [`Admin::reseal`](crate::Admin::reseal) in between.
 //!
 //! Only values of the payload are sealed: not metadata, tags, keys, results, checkpoints, notes, or
-//! what a handler logs. The length of a value, and whether it is null, can be seen.
+//! what a handler logs. The length of a value, and whether it is null, remain visible.
 
 pub use crate::encryption::{Cipher, Keyring, KeyringError, OpenError, keys};

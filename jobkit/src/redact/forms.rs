@@ -1,17 +1,17 @@
 //! How a value is looked for.
 
-/// The texts that give a value away.
+/// The texts that reveal a value.
 pub(super) struct Needles {
-    /// In whatever case; here in small letters.
+    /// In any case; here in lower case.
     pub(super) texts: Vec<Vec<char>>,
-    /// In the standard's alphabet, as they are.
+    /// In the standard alphabet, case-sensitive.
     pub(super) base64: Vec<Vec<char>>,
 }
 
-/// The shortest text in base64 that gives something away.
+/// The shortest base64 text that reveals something.
 const SHORTEST: usize = 4;
 
-/// Those of this value, which is not empty.
+/// The needles of this value, which is not empty.
 pub(super) fn of(value: &str) -> Needles {
     let bytes = value.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -24,7 +24,7 @@ pub(super) fn of(value: &str) -> Needles {
     }
 }
 
-/// What is sure to stand in base64 of a text with so many bytes before this value, of three.
+/// What the base64 of a text is sure to contain, with this many bytes (mod 3) before the value.
 fn base64(before: usize, value: &[u8]) -> Vec<char> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(value.iter().copied()).collect();
@@ -33,7 +33,7 @@ fn base64(before: usize, value: &[u8]) -> Vec<char> {
         let pair = u16::from_be_bytes([bytes[byte], bytes.get(byte + 1).copied().unwrap_or(0)]);
         char::from(ALPHABET[usize::from(pair >> (10 - bit) & 63)])
     };
-    // Those of which every bit is the value's.
+    // Only digits all of whose bits are the value's.
     ((before * 8).div_ceil(6)..bytes.len() * 8 / 6).map(sextet).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Where in a payload is what must not be shown.
+//! Where in a payload hidden values are.
 
 use std::fmt;
 
@@ -6,11 +6,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The shortest text that is taken out of others: a shorter one may stand for anything.
+/// The shortest text that is removed from others: a shorter one may occur by chance.
 const SHORTEST: usize = 4;
 
-/// An object's keys and values, in their order and as they are written; also of a key that is there
-/// twice.
+/// An object's keys and values, in order and as they are written, including duplicate keys.
 pub(crate) struct Entries<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
@@ -56,8 +55,8 @@ fn node(json: &str) -> serde_json::Result<Node<'_>> {
     })
 }
 
-/// A value on the way to a path that is none: neither null, nor an object with the next key, nor,
-/// below the root, a list of such. Nobody knows what in it must not be shown.
+/// A value on the way to a path that does not fit it: neither null, nor an object with the next
+/// key, nor, below the root, a list of such. So it is unknown what in it must be hidden.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stray {
     /// The keys to it, with dots between; nothing for the whole payload.
@@ -80,7 +79,7 @@ impl fmt::Display for Stray {
     }
 }
 
-/// What a walk along paths comes to.
+/// What a walk along paths meets.
 enum Met<'a> {
     /// The value at the end of one.
     End(&'a str),
@@ -93,7 +92,7 @@ struct Walk<'w, 'a> {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// Goes on along what is left of these paths.
+    /// Continues along the rest of these paths.
     fn value(&mut self, json: &'a str, paths: &[&'w [&'w str]]) -> serde_json::Result<()> {
         let Some([next, ..]) = paths.iter().min_by_key(|path| path.len()) else {
             if !paths.is_empty() {
@@ -142,12 +141,12 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 }
 
-/// Whether this is what stands in the place of a sealed value.
+/// Whether this is a sealed value.
 fn is_sealed(entries: &[(String, &RawValue)]) -> bool {
     matches!(entries, [(key, _)] if key == "jobkit:sealed")
 }
 
-/// Everything that a walk along these paths meets; that the whole strays where it is no JSON.
+/// Everything that a walk along these paths meets; if it is not JSON, the whole is stray.
 fn walk<'a>(json: &'a str, paths: &[impl AsRef<str>]) -> Vec<Met<'a>> {
     let names: Vec<Vec<&str>> =
         paths.iter().map(|path| path.as_ref().split('.').collect()).collect();
@@ -162,7 +161,7 @@ fn walk<'a>(json: &'a str, paths: &[impl AsRef<str>]) -> Vec<Met<'a>> {
     }
 }
 
-/// The values on the way to these paths that are none. What is no JSON is one as a whole.
+/// The values that do not fit these paths. Text that is not JSON is one as a whole.
 pub(crate) fn astray(json: &str, paths: &[impl AsRef<str>]) -> Vec<Stray> {
     let strays = walk(json, paths).into_iter().filter_map(|met| match met {
         Met::Stray(_, stray) => Some(stray),
@@ -171,13 +170,13 @@ pub(crate) fn astray(json: &str, paths: &[impl AsRef<str>]) -> Vec<Stray> {
     strays.collect()
 }
 
-/// The texts of the values at those paths, and of what strays, the longest first; without those so
-/// short that they may stand for anything.
+/// The texts of the values at those paths, and of stray values, the longest first; without those so
+/// short that they may occur by chance.
 pub(crate) fn hidden_texts(json: &str, paths: &[&str]) -> Vec<String> {
     let mut texts = Vec::new();
     for met in walk(json, paths) {
         let (Met::End(value) | Met::Stray(value, _)) = met;
-        // What is no JSON has no values: no handler gets any of it.
+        // Text that is not JSON has no values: no handler gets any of it.
         let _read = collect(value, &mut texts);
     }
     texts.retain(|text| text.len() >= SHORTEST);

@@ -1,5 +1,5 @@
-//! A text, and the texts that it becomes once its escapes are read; each knows where in it what
-//! stands.
+//! A text, and the texts that it becomes once its escapes are decoded; each maps back to places in
+//! it.
 
 use std::ops::Range;
 
@@ -13,18 +13,18 @@ struct Unit {
     to: usize,
 }
 
-/// A text as it is read in one way.
+/// A text, decoded in one way.
 pub(super) struct View(Vec<Unit>);
 
 /// Reads an escape: the character it stands for, and how many it is written with.
 type Escape = fn(&[Unit]) -> Option<(char, usize)>;
 
 impl View {
-    /// All that a text may be read as.
+    /// All views of a text.
     pub(super) fn all(text: &str) -> Vec<Self> {
         let unit = |(from, c): (usize, char)| Unit { c, from, to: from + c.len_utf8() };
         let mut all = vec![Self(text.char_indices().map(unit).collect())];
-        // What is quoted may be quoted again: `"{\"a\":\"b\"}"`, `%2520`.
+        // Escaped text may be escaped again: `"{\"a\":\"b\"}"`, `%2520`.
         for _ in 0..2 {
             all.extend(all.last().and_then(|view| view.read(backslash)));
         }
@@ -38,7 +38,7 @@ impl View {
         all
     }
 
-    /// This text with its escapes read; nothing where it has none.
+    /// This text with its escapes decoded; `None` if it has none.
     fn read(&self, escape: Escape) -> Option<Self> {
         let (mut units, mut at, mut any) = (Vec::with_capacity(self.0.len()), 0, false);
         while let Some(first) = self.0.get(at) {
@@ -80,7 +80,7 @@ impl View {
     }
 }
 
-/// A character of base64 for URLs as the standard has it.
+/// A character of URL-safe base64 in the standard alphabet.
 fn standard(c: char) -> char {
     match c {
         '-' => '+',
@@ -93,7 +93,7 @@ fn is_base64(c: char) -> bool {
     c.is_ascii_alphanumeric() || "+/-_=".contains(c)
 }
 
-/// The number in so many hexadecimal digits.
+/// The number in this many hexadecimal digits.
 fn hex(units: &[Unit], digits: usize) -> Option<u32> {
     let digits = units.get(..digits).filter(|digits| !digits.is_empty())?;
     digits.iter().try_fold(0_u32, |sum, unit| Some((sum << 4) | unit.c.to_digit(16)?))

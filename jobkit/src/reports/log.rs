@@ -16,14 +16,14 @@ use crate::redact::{WIDEST, scrubbed};
 
 /// How many bytes of a line are kept.
 const LINE_BYTES: usize = 500;
-/// How many bytes of a line are looked at, for what must not be shown.
+/// How many bytes of a line are searched for hidden values.
 const LOOKED_AT: usize = 16 * 1024;
 /// How many bytes of a target are kept.
 const TARGET_BYTES: usize = 100;
 
-/// Keeps the last 50 lines that each attempt logs, and has the worker write them with its
-/// heartbeat: the page of the job shows them, the API and `jobkit jobs show`. A layer for
-/// [`tracing_subscriber`], beside the one that prints:
+/// A [`tracing_subscriber`] layer that keeps the last 50 lines that each attempt logs. The worker
+/// writes them with its heartbeat, and the page of the job, the API and `jobkit jobs show` show
+/// them. Use it next to the layer that prints:
 ///
 /// ```
 /// use jobkit::report::AttemptLog;
@@ -35,10 +35,10 @@ const TARGET_BYTES: usize = 100;
 ///     .init();
 /// ```
 ///
-/// Whatever is logged within the attempt's span is a line of it, also in tasks that carry the span
+/// Everything that is logged within the attempt's span is kept, also in tasks that enter the span
 /// ([`JobContext::span`](crate::JobContext::span)). A line is cut at 500 bytes; the values of
-/// fields that the kind redacts are taken out of it, as out of errors. Filter it like any other
-/// layer, but let the span `jobkit.run` through, which is of level INFO and the target
+/// fields that the kind redacts are removed from it, as from errors. Filter it like any other
+/// layer, but let the span `jobkit.run` through, which has the level INFO and the target
 /// `jobkit::worker`.
 ///
 /// Lines of a job that succeeds and is not kept are not written, unless it runs for longer than a
@@ -49,7 +49,7 @@ pub struct AttemptLog {
 }
 
 impl AttemptLog {
-    /// Keeps lines of the level INFO and above.
+    /// Keeps lines of level INFO and above.
     #[must_use]
     pub fn new() -> Self {
         Self { level: LevelFilter::INFO }
@@ -68,15 +68,15 @@ impl Default for AttemptLog {
     }
 }
 
-/// Whose lines a span's are, once that is known.
+/// The attempt of a span, once that is known.
 type Whose = Arc<OnceLock<Weak<Attempt>>>;
 
 thread_local! {
-    /// Of the span of an attempt that was just made on this thread.
+    /// Of the attempt's span that was just created on this thread.
     static MADE: RefCell<Option<Whose>> = const { RefCell::new(None) };
 }
 
-/// The span that was just made is of this attempt.
+/// The span that was just created belongs to this attempt.
 pub(crate) fn logged_by(attempt: &Arc<Attempt>) {
     if let Some(whose) = MADE.take() {
         let _first = whose.set(Arc::downgrade(attempt));
@@ -137,13 +137,13 @@ fn line(event: &Event<'_>, hidden: &[String]) -> Line {
 struct Text {
     message: String,
     fields: String,
-    /// Something was too long to be looked at.
+    /// Something was too long to be searched.
     cut: bool,
 }
 
 impl Text {
-    /// One text. Where it was cut, so may have been a value that is hidden: what may be its
-    /// beginning goes as well.
+    /// The text. If it was cut, a hidden value may have been cut, too: what may be its beginning is
+    /// removed as well.
     fn finish(self, hidden: &[String]) -> String {
         let text = self.message + &self.fields;
         if !self.cut {
@@ -182,7 +182,7 @@ impl Visit for Text {
     }
 }
 
-/// Takes so many bytes, and no more.
+/// A writer that takes this many bytes, and no more.
 struct Bounded<'a> {
     text: &'a mut String,
     room: usize,

@@ -1,4 +1,4 @@
-//! What becomes of a schedule that is due.
+//! Decides what happens to a schedule that is due.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -6,10 +6,10 @@ use super::times::Times;
 use super::{CatchUp, Overlap};
 use crate::store::{Decided, DueSchedule, Instant};
 
-/// How late an instant may be that is not caught up with.
+/// How late an instant may be and not count as missed.
 const GRACE: TimeDelta = TimeDelta::minutes(1);
 
-/// How many instants that are skipped are recorded one by one; those before as one.
+/// How many skipped instants are recorded one by one; earlier ones are recorded as one.
 const RECORDED: usize = 100;
 
 /// How much payload of one schedule one call may enqueue.
@@ -18,7 +18,7 @@ const BYTES: u64 = 64 * 1024 * 1024;
 /// Most jobs of one schedule in one call.
 const MOST: u64 = 1000;
 
-/// Decides about every instant up to now, by the clock of the database.
+/// Decides about every instant up to now, by the database's clock.
 pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
     let catch_up = CatchUp::read(&due.catch_up, due.catch_up_max, due.catch_up_window);
     let most = match catch_up {
@@ -26,7 +26,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
         _ => 1,
     };
     let (mut passed, more) = passed(times, due.next_at, due.now, most + RECORDED);
-    // Other rules of time zones, or another binary, put an instant where these times have none.
+    // Other time zone rules or another binary have set an instant that these times do not have.
     let foreign = !more && passed.first() != Some(&due.next_at);
     if foreign {
         passed.insert(0, due.next_at);
@@ -41,7 +41,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
             let skipped = match () {
                 () if due.paused => Some("paused"),
                 () if !caught || replaced(at) => Some("missed"),
-                // One at most runs at a time: the latest is as good as any.
+                // At most one runs at a time, so firing the latest is enough.
                 () if Overlap::read(&due.overlap) != Overlap::Allow && place > 0 => Some("running"),
                 () => None,
             };
@@ -50,7 +50,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
         .rev()
         .collect();
     if let Some(first) = instants.first_mut().filter(|_| more) {
-        // Not one of those to be fired: these are the last.
+        // Not one of the last ones, which are fired.
         (first.since, first.skipped) = (Some(due.next_at), first.skipped.or(Some("missed")));
     }
     let next = cut(&mut instants, due.bytes).or_else(|| times.next_after(due.now));
@@ -58,7 +58,7 @@ pub(crate) fn decide(due: &DueSchedule, times: &Times) -> Decided {
     Decided { name, seen, times, instants, next }
 }
 
-/// Whether an instant is fired that is so late; the last one has the place 0.
+/// Whether an instant that is this late is fired; the last one has place 0.
 fn caught_up(catch_up: CatchUp, place: usize, late: TimeDelta) -> bool {
     match catch_up {
         CatchUp::None => place == 0 && late <= GRACE,
@@ -69,7 +69,7 @@ fn caught_up(catch_up: CatchUp, place: usize, late: TimeDelta) -> bool {
     }
 }
 
-/// The last instants from one time on up to another, this many at most; whether there are more.
+/// The last instants between two times, at most this many, and whether there are more.
 fn passed(
     times: &Times,
     from: DateTime<Utc>,
@@ -90,7 +90,7 @@ fn passed(
     (found, false)
 }
 
-/// Leaves what is too much for one call for the next, which begins with the instant returned.
+/// Leaves what is too much for one call to the next one, which begins with the instant returned.
 fn cut(instants: &mut Vec<Instant>, bytes: u64) -> Option<DateTime<Utc>> {
     let most = usize::try_from((BYTES / bytes.max(1)).clamp(1, MOST)).unwrap_or(1);
     let mut fired = instants.iter().enumerate().filter(|(_, instant)| instant.skipped.is_none());

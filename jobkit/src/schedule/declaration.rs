@@ -18,7 +18,7 @@ impl Declaration {
         Self { name, schedule, job: job.0 }
     }
 
-    /// What is to be stored of it, but for the first instant of its times.
+    /// What to store, except the first instant of its times.
     ///
     /// # Errors
     /// What is wrong with it, as a sentence.

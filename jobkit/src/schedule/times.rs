@@ -1,7 +1,7 @@
-//! When something recurs: the text, and the instants it means.
+//! When something recurs: the text, and the instants it stands for.
 //!
-//! `jobkit-macros` compiles this file as well (by a link), so that what it accepts at compile time
-//! is what a worker reads. Nothing of jobkit is named here.
+//! `jobkit-macros` compiles this file as well (by a link), so that it accepts at compile time what
+//! a worker reads. So it must not name anything else of jobkit.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -32,8 +32,8 @@ const DAY: i64 = 24 * 60 * 60;
 /// them.
 const LOOKS: u32 = 10_000;
 
-/// How far instants may be apart: 29 February on a certain weekday comes after 40 years. What is
-/// later comes only because no change of clock is known that far ahead.
+/// How far apart instants may be: 29 February on a certain weekday comes after 40 years. Anything
+/// later is an artefact: no clock changes are known that far ahead.
 const REACH: TimeDelta = TimeDelta::days(50 * 366);
 
 /// The short forms, as cron expressions.
@@ -47,14 +47,14 @@ const FORMS: [(&str, &str); 7] = [
     ("@hourly", "0 * * * *"),
 ];
 
-/// The instants at which something recurs, as text says them:
+/// The instants at which something recurs, written as text:
 ///
 /// | text | means |
 /// |---|---|
 /// | `0 3 * * * Europe/Berlin` | cron: minute, hour, day, month, weekday; then a time zone |
-/// | `*/10 * * * * *` | six fields: the first are seconds; without a zone it is UTC |
+/// | `*/10 * * * * *` | six fields: the first is seconds; without a zone, UTC |
 /// | `@daily America/New_York` | `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly` |
-/// | `every 15m` | `s`, `m`, `h` or `d`: the whole multiples of it since 1970 began in UTC |
+/// | `every 15m` | `s`, `m`, `h` or `d`: its whole multiples since the start of 1970, UTC |
 #[derive(Clone)]
 pub struct Times {
     text: String,
@@ -64,11 +64,11 @@ pub struct Times {
 #[derive(Clone)]
 enum Rule {
     Cron(Box<Cron>, TimeZone),
-    /// So many seconds.
+    /// This many seconds.
     Every(i64),
 }
 
-/// Why a text says no times, with advice.
+/// Why a text is not a valid schedule, with advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimesError(String);
 
@@ -95,7 +95,7 @@ impl fmt::Display for Times {
 impl FromStr for Times {
     type Err = TimesError;
 
-    /// Reads the text. What never comes, such as 30 February, is refused.
+    /// Reads the text. Times that never occur, such as 30 February, are refused.
     fn from_str(text: &str) -> Result<Self, TimesError> {
         if text.len() > TEXT_BYTES {
             return Err(TimesError(format!("it is longer than {TEXT_BYTES} bytes")));
@@ -105,15 +105,15 @@ impl FromStr for Times {
         let is_ours = |c: char| c.is_ascii_alphanumeric() || " *,-/?#+@_".contains(c);
         if let Some(other) = text.chars().find(|c| !is_ours(*c)) {
             let other = other.escape_default();
-            return Err(TimesError(format!("`{other}` means nothing in it: take it out")));
+            return Err(TimesError(format!("unexpected character `{other}`: remove it")));
         }
         let rule = match *fields {
             ["every" | "@every", length] => Rule::Every(length_of(length)?),
             ["every" | "@every", length, ..] => {
                 length_of(length)?;
                 return Err(TimesError(format!(
-                    "`every {length}` counts time that passes, and takes no zone: leave out what \
-                     comes after it, or write `0 3 * * * Europe/Berlin`"
+                    "`every {length}` counts elapsed time, and takes no zone: remove what comes \
+                     after it, or write `0 3 * * * Europe/Berlin`"
                 )));
             }
             [form, ref zone @ ..] if form.starts_with('@') => {
@@ -122,7 +122,7 @@ impl FromStr for Times {
                 match *zone {
                     [] => cron_of(cron, TimeZone::UTC)?,
                     [zone] => cron_of(cron, zone_of(zone)?)?,
-                    _ => return Err(TimesError(format!("after `{form}` only a zone may stand"))),
+                    _ => return Err(TimesError(format!("only a zone may follow `{form}`"))),
                 }
             }
             [ref cron @ .., last] if has_zone(cron.len(), last) => {
@@ -135,7 +135,7 @@ impl FromStr for Times {
 }
 
 impl Times {
-    /// The first instant after this time; `None` where there is none within reach.
+    /// The first instant after this time; `None` if there is none within reach.
     #[must_use]
     pub fn next_after(&self, time: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let time = whole(time)?;
@@ -150,7 +150,7 @@ impl Times {
         }
     }
 
-    /// The last instant up to this time, itself included.
+    /// The last instant up to and including this time.
     #[must_use]
     pub fn last_until(&self, time: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let time = whole(time)?;
@@ -194,17 +194,17 @@ fn length_of(length: &str) -> Result<i64, TimesError> {
         return Ok(seconds);
     }
     Err(TimesError(format!(
-        "`{length}` is no length: write a number with `s`, `m`, `h` or `d`, such as `every 15m`; \
-         366 days are the longest"
+        "`{length}` is not an interval: write a number with `s`, `m`, `h` or `d`, such as \
+         `every 15m`, at most 366 days"
     )))
 }
 
 fn unknown_form(form: &str) -> String {
     let forms = FORMS.map(|(form, _)| format!("`{form}`")).join(", ");
-    format!("`{form}` is unknown: there are {forms}, and `every 15m`")
+    format!("unknown form `{form}`: write {forms} or `every 15m`")
 }
 
-/// Whether the last of the fields, after so many others, stands for a zone.
+/// Whether the last field, after this many others, is a zone.
 fn has_zone(before: usize, last: &str) -> bool {
     const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
     let is_weekday = |last: &str| {
@@ -218,12 +218,12 @@ fn zone_of(name: &str) -> Result<TimeZone, TimesError> {
     ZoneRules::current().zone(name)
 }
 
-/// A zone where, or as, other programs have it.
+/// Refuses a zone in the place or form of other programs.
 fn refuse_zone_of_others(fields: &[&str]) -> Result<(), TimesError> {
     let first = fields.first().and_then(|first| first.split_once('='));
     if let Some((_, zone)) = first.filter(|(name, _)| name.ends_with("TZ")) {
         let zone = if zone.is_empty() { "Europe/Berlin" } else { zone };
-        return Err(TimesError(format!("a zone comes last: write `0 3 * * * {zone}`")));
+        return Err(TimesError(format!("the zone comes last: write `0 3 * * * {zone}`")));
     }
     match fields.last() {
         Some(last) if zones::is_offset(last) => zone_of(last).map(drop),
@@ -236,20 +236,20 @@ fn cron_of(text: &str, zone: TimeZone) -> Result<Rule, TimesError> {
     let cron = parser.parse(&fields::read(text)?).map_err(|error| {
         let error = error.to_string();
         let why = error.split_once(": ").map_or(&*error, |(_, why)| why);
-        TimesError(format!("`{text}` is no cron expression: {}", why.trim_end_matches('.')))
+        TimesError(format!("`{text}` is not a cron expression: {}", why.trim_end_matches('.')))
     })?;
-    let never = || TimesError(format!("`{text}` never comes: there is no such day, or hour"));
+    let never = || TimesError(format!("`{text}` never occurs: there is no such day or hour"));
     if !has_a_day(&cron) {
         return Err(never());
     }
     let times = Times { text: String::new(), rule: Rule::Cron(Box::new(cron), zone) };
-    // It is there, but always in an hour that the zone skips.
+    // The day exists, but the hour is always one that the zone skips.
     times.next_after(DateTime::UNIX_EPOCH + TimeDelta::days(20_000)).ok_or_else(never)?;
     Ok(times.rule)
 }
 
-/// Whether any day matches. In 28 years in a row every date falls on every weekday that it can; a
-/// search for none would go on to the year 5000.
+/// Whether any day matches. Within 28 years every date falls on every weekday that it can; croner
+/// would search until the year 5000.
 fn has_a_day(cron: &Cron) -> bool {
     let matches = |day: &NaiveDate| {
         let weekday = Weekday::from_days_from_sunday(day.weekday().num_days_from_sunday());
@@ -261,7 +261,7 @@ fn has_a_day(cron: &Cron) -> bool {
     first.iter_days().take(28 * 366).any(|day| matches(&day))
 }
 
-/// A time in a zone whose searches end: each has so many looks.
+/// A time in a zone, with a bound on the lookups of each search.
 #[derive(Debug, Clone)]
 struct Local {
     at: ZonedDateTime,
@@ -283,7 +283,7 @@ impl Local {
     }
 }
 
-/// What croner calls a civil time, as jiff has it.
+/// Converts a civil time of croner to one of jiff.
 fn civil_of(time: CivilDateTime) -> Option<civil::DateTime> {
     let part = |value: u32| i8::try_from(value).ok();
     let (month, day) = (part(time.month())?, part(time.day())?);

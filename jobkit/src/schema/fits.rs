@@ -1,10 +1,10 @@
-//! Whether what one schema describes is read by another.
+//! Whether payloads that one schema describes can be read by another.
 
 use serde_json::{Map, Value};
 
 use super::shape::REMARKS;
 
-/// What payloads that fit `kept` may have that `now` does not read; none, and all of them fit.
+/// Why payloads that fit `kept` may not be read by `now`; empty if all of them are.
 pub(super) fn problems(kept: &Value, now: &Value) -> Vec<String> {
     let mut comparison = Comparison { kept, now, open: Vec::new(), found: Vec::new() };
     comparison.compare("$", kept, now);
@@ -57,7 +57,7 @@ impl<'a> Comparison<'a> {
         self.open.pop();
     }
 
-    /// One of several is enough; of the problems with each the fewest are told.
+    /// One matching variant is enough; otherwise reports the smallest set of problems.
     fn compare_any(&mut self, path: &str, kept: &'a Value, variants: &'a [Value]) {
         let before = self.found.len();
         let mut fewest: Option<Vec<String>> = None;
@@ -70,7 +70,7 @@ impl<'a> Comparison<'a> {
         }
         match fewest {
             Some(problems) if problems.is_empty() => {}
-            _ => self.report(path, &format!("no variant reads {} any more", name(kept))),
+            _ => self.report(path, &format!("no variant accepts {} any more", name(kept))),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Comparison<'a> {
     ) {
         let (Some(kept), Some(now)) = (kept, now) else {
             // `now` is not `true`: one is `false`, or what was anything has to be something.
-            return self.report(path, "it was any value, and is not any more");
+            return self.report(path, "it could be any value, and no longer can");
         };
         self.compare_values(path, kept, now);
         self.compare_bounds(path, kept, now);
@@ -91,7 +91,7 @@ impl<'a> Comparison<'a> {
         for (word, value) in now {
             let is_known = KNOWN.contains(&word.as_str()) || REMARKS.contains(&word.as_str());
             if !is_known && kept.get(word) != Some(value) {
-                self.report(path, &format!("it has to meet `{word}` now, {value}"));
+                self.report(path, &format!("it must now meet `{word}`: {value}"));
             }
         }
     }
@@ -99,10 +99,10 @@ impl<'a> Comparison<'a> {
     fn compare_values(&mut self, path: &str, kept: &Map<String, Value>, now: &Map<String, Value>) {
         if let Some(read) = values(now) {
             let Some(stored) = values(kept) else {
-                return self.report(path, "it is one of a few values now");
+                return self.report(path, "it may now only be one of a few values");
             };
             for value in stored.iter().filter(|value| !read.contains(value)) {
-                self.report(path, &format!("{value} is not read any more"));
+                self.report(path, &format!("{value} is no longer accepted"));
             }
         }
         let Some(read) = types(now) else { return };
@@ -110,14 +110,14 @@ impl<'a> Comparison<'a> {
             .or_else(|| values(kept).map(|all| all.iter().map(|one| type_of(one)).collect()))
         else {
             return self
-                .report(path, &format!("it was of any type, and is {} now", read.join(" or ")));
+                .report(path, &format!("it was of any type, and is now {}", read.join(" or ")));
         };
         let is_read =
             |one: &&str| read.contains(one) || *one == "integer" && read.contains(&"number");
         if !stored.iter().all(is_read) {
             self.report(
                 path,
-                &format!("it was {}, and is {} now", stored.join(" or "), read.join(" or ")),
+                &format!("it was {}, and is now {}", stored.join(" or "), read.join(" or ")),
             );
         }
     }
@@ -131,7 +131,7 @@ impl<'a> Comparison<'a> {
             if !stored.is_some_and(|stored| if is_lower { stored >= read } else { stored <= read })
             {
                 let was = stored.map_or("none".to_owned(), |stored| stored.to_string());
-                self.report(path, &format!("its `{word}` is {read} now, and was {was}"));
+                self.report(path, &format!("its `{word}` is now {read}, and was {was}"));
             }
         }
         let (stored, read) = (text(kept, "format"), text(now, "format"));
@@ -139,7 +139,7 @@ impl<'a> Comparison<'a> {
             let was = stored.map_or("none".to_owned(), |stored| format!("`{stored}`"));
             self.report(
                 path,
-                &format!("its format is `{}` now, and was {was}", read.unwrap_or_default()),
+                &format!("its format is now `{}`, and was {was}", read.unwrap_or_default()),
             );
         }
     }
@@ -153,7 +153,7 @@ impl<'a> Comparison<'a> {
         for name in names(now).filter(|name| !names(kept).any(|other| other == *name)) {
             self.report(
                 &format!("{path}.{name}"),
-                "it is required now: give it `#[serde(default)]`",
+                "it is now required: give it `#[serde(default)]`",
             );
         }
         let rest = now.get("additionalProperties");
@@ -164,7 +164,7 @@ impl<'a> Comparison<'a> {
             let path = format!("{path}.{name}");
             match read.and_then(|read| read.get(name)).or(rest) {
                 Some(Value::Bool(false)) => {
-                    self.report(&path, "it went, and unknown fields are denied");
+                    self.report(&path, "it was removed, and unknown fields are denied");
                 }
                 Some(read) => self.compare(&path, stored, read),
                 None => {}
@@ -192,12 +192,12 @@ impl<'a> Comparison<'a> {
             first.and_then(|first| first.get(i)).or_else(|| words.get("items"))
         };
         for i in 0..=longest {
-            // The last one is any item behind those that have a schema of their own.
+            // The last one stands for all items after those with their own schema.
             let path = if i < longest { format!("{path}[{i}]") } else { format!("{path}[]") };
             match (at(stored, kept, i), at(read, now, i)) {
                 (Some(stored), Some(read)) => self.compare(&path, stored, read),
                 (None, Some(read)) if may_have(kept, i) && read != &Value::Bool(true) => {
-                    self.report(&path, "it was any value, and is not any more");
+                    self.report(&path, "it could be any value, and no longer can");
                 }
                 _ => {}
             }
@@ -211,7 +211,7 @@ impl<'a> Comparison<'a> {
 
 /// What a reference names, in its own document.
 fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
-    // A chain of references is as long as there are definitions; one that is a circle has no end.
+    // A chain of references is no longer than the definitions; a circular one has no end.
     for _ in 0..100 {
         let Some(target) = schema.get("$ref").and_then(Value::as_str) else { return schema };
         match target.strip_prefix('#').and_then(|pointer| root.pointer(pointer)) {
@@ -241,7 +241,7 @@ fn names(words: &Map<String, Value>) -> impl Iterator<Item = &str> {
     names.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The values it may have, if they are counted up.
+/// The values it may have, if they are enumerated.
 fn values(words: &Map<String, Value>) -> Option<Vec<&Value>> {
     if let Some(one) = words.get("const") {
         return Some(vec![one]);
@@ -275,10 +275,10 @@ fn may_have(words: &Map<String, Value>, place: usize) -> bool {
     is_array && most.is_none_or(|most| (place as u64) < most)
 }
 
-/// Whether what has one format also has the other. Of whole numbers the wider holds the narrower.
+/// Whether values of one format also have the other. A wider integer holds a narrower one.
 fn holds(read: &str, stored: Option<&str>, kept: &Map<String, Value>) -> bool {
     let Some(stored) = stored else {
-        // "double" and "float" hold every number, well or badly.
+        // "double" and "float" hold every number, if inexactly.
         return ["double", "float"].contains(&read) || values(kept).is_some();
     };
     match (bits(read), bits(stored)) {
@@ -292,7 +292,7 @@ fn holds(read: &str, stored: Option<&str>, kept: &Map<String, Value>) -> bool {
     }
 }
 
-/// Whether it has a sign, and its width. The numbers of a machine are as wide as those of today's.
+/// Whether it is signed, and its width. `isize` and `usize` count as 64 bits.
 fn bits(format: &str) -> Option<(bool, u32)> {
     let (sign, width) = match format.strip_prefix("uint") {
         Some(width) => (false, width),
@@ -301,7 +301,7 @@ fn bits(format: &str) -> Option<(bool, u32)> {
     if width.is_empty() { Some((sign, 64)) } else { width.parse().ok().map(|width| (sign, width)) }
 }
 
-/// How a variant is called, for a message.
+/// The name of a variant, for a message.
 fn name(schema: &Value) -> String {
     if let Some(words) = words(schema) {
         if let Some(values) = values(words) {

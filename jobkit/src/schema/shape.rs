@@ -1,8 +1,8 @@
-//! What of a schema says which payloads are read.
+//! The parts of a schema that decide which payloads it accepts.
 
 use serde_json::Value;
 
-/// Words of JSON Schema that say nothing of that.
+/// Keywords of JSON Schema that do not matter for that.
 pub(super) const REMARKS: [&str; 9] = [
     "$id",
     "$schema",
@@ -24,7 +24,7 @@ pub(super) fn of(schema: &Value) -> Value {
 
 fn within(word: &str, value: &Value) -> Value {
     match (word, value) {
-        // These have names of their own, which may be called like a remark.
+        // The keys here are names, which may be the same as a remark's.
         ("properties" | "$defs", Value::Object(named)) => {
             named.iter().map(|(name, schema)| (name.clone(), of(schema))).collect()
         }

@@ -1,13 +1,13 @@
-//! A database of which there is only the address: which hosts it names, without asking any.
+//! The address of a database: which hosts it names, without connecting to any.
 
 use sqlx::postgres::PgConnectOptions;
 
 use crate::error::InvalidAddress;
 
-/// Which of several hosts is wanted, as `target_session_attrs` says.
+/// Which of several hosts is wanted, from `target_session_attrs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// The one that takes writes.
+    /// The one that accepts writes.
     Writes,
     /// Whichever answers.
     Any,
@@ -27,7 +27,7 @@ impl Address {
         let begin = ["postgres://", "postgresql://"].into_iter().find(|s| url.starts_with(s));
         let begin = begin.ok_or_else(|| refused("it does not begin with postgres://"))?;
         let rest = &url[begin.len()..];
-        // Before it is parsed: sqlx knows one host, and takes a list for a part of its port.
+        // Before parsing: sqlx supports one host, and takes a list for a part of its port.
         let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         let at = authority.rfind('@').map_or(0, |at| at + 1);
         let (user, named) = authority.split_at(at);
@@ -38,12 +38,12 @@ impl Address {
         let in_query = hosts.is_some();
         let hosts = hosts.map_or_else(|| list(named), Ok)?;
         if !matches!(ports.len(), 0 | 1) && ports.len() != hosts.len() {
-            return Err(refused("it has not as many ports as hosts"));
+            return Err(refused("it has a different number of ports than hosts"));
         }
         let one = |(n, host): (usize, &&str)| {
             let port = ports.get(n).or(ports.first());
             let port = port.map_or_else(String::new, |port| ["&port=", port].concat());
-            // The parser wants a host behind a user, even where a parameter takes its place.
+            // The parser requires a host after a user, even if a parameter replaces it.
             let (named, host) = match (in_query, user) {
                 (false, _) => (*host, String::new()),
                 (true, "") => (named, ["&host=", host].concat()),
@@ -56,7 +56,7 @@ impl Address {
     }
 }
 
-/// What stands behind the question mark.
+/// What follows the question mark.
 struct Parameters<'a> {
     wanted: Wanted,
     hosts: Option<&'a str>,
@@ -76,7 +76,7 @@ impl<'a> Parameters<'a> {
                 ("target_session_attrs", "read-write") => all.wanted = Wanted::Writes,
                 ("target_session_attrs", "any") => all.wanted = Wanted::Any,
                 ("target_session_attrs", _) => {
-                    return Err(refused("target_session_attrs may be read-write or any"));
+                    return Err(refused("target_session_attrs must be read-write or any"));
                 }
                 _ => all.rest.extend([parameter, "&"]),
             }
@@ -96,7 +96,7 @@ fn parse(url: &str) -> Result<PgConnectOptions, InvalidAddress> {
         sqlx::Error::Configuration(source) => InvalidAddress(source.to_string()),
         error => InvalidAddress(error.to_string()),
     })?;
-    // As `PGHOST=a,b` gives them. The whole would be looked up as one name.
+    // As with `PGHOST=a,b`. The whole would be looked up as one name.
     let several = options.get_host().contains(',');
     let text = "several hosts are in one name: write postgres://user@a,b/database";
     if several { Err(refused(text)) } else { Ok(options) }
@@ -120,7 +120,7 @@ mod tests {
             ("postgres://u:gehe/im@h/d", "port"),
             ("postgres://u:geheim@a:5432,b:port/d", "port"),
             ("postgres://u:geheim@a,,b/d", "empty"),
-            ("postgres://u:geheim@a,b/d?port=1,2,3", "as many ports"),
+            ("postgres://u:geheim@a,b/d?port=1,2,3", "different number of ports"),
             ("postgres://u:geheim@/d?host=a%2Cb", "several hosts"),
             ("postgres://u:geheim@a,b/d?target_session_attrs=standby", "read-write or any"),
             ("postgres://u:geheim@a/d?target_session_attrs", "read-write or any"),

@@ -6,7 +6,7 @@ use super::time::{interval, interval_text};
 use crate::limiter::Declaration;
 use crate::policy::{Policy, QueueLimit, Rate, Subscription};
 
-/// Tells the database what this binary says of its kinds.
+/// Announces the kinds of this binary to the database.
 pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
     let attempts = |n: u16| i16::try_from(n).unwrap_or(i16::MAX);
     Statement::new(include_str!("sql/kinds_announce.sql"))
@@ -28,7 +28,7 @@ pub(crate) fn announce(policies: &[Policy]) -> Statement<()> {
         .bind(column(policies, |p| p.takes_text))
 }
 
-/// What code says of a limit, as `jobkit.announce_limits` reads it.
+/// A limit in code, as `jobkit.announce_limits` reads it.
 #[derive(Debug, Serialize)]
 pub(crate) struct SaidLimit {
     scope: &'static str,
@@ -51,7 +51,7 @@ impl SaidLimit {
         }
     }
 
-    /// Of the groups of concurrency keys of these kinds.
+    /// The limits of the concurrency groups of these kinds.
     pub(crate) fn groups(policies: &[Policy]) -> Vec<Self> {
         let groups = policies.iter().filter_map(|policy| Some((policy.concurrency?, policy.rate)));
         let said = groups.map(|(group, rate)| Self {
@@ -61,7 +61,7 @@ impl SaidLimit {
         said.collect()
     }
 
-    /// Of a limiter.
+    /// The limit of a limiter.
     pub(crate) fn limiter(limiter: &Declaration) -> Self {
         Self::new("limiter", &limiter.name, Some(limiter.rate))
     }
@@ -76,19 +76,19 @@ impl SaidLimit {
     }
 }
 
-/// A limit of which code says something else than before.
+/// A limit that has changed in code.
 #[derive(Debug)]
 pub(crate) struct ChangedLimit {
     pub(crate) scope: String,
     pub(crate) name: String,
-    /// What code said before, if it said anything.
+    /// The limit in code before, if there was one.
     pub(crate) before: Option<String>,
     pub(crate) after: String,
 }
 
 from_row! { ChangedLimit { scope, name, before, after } }
 
-/// Tells the database what this binary says of limits. Answers what changed.
+/// Announces the limits in this binary to the database. Returns what changed.
 pub(crate) fn announce_limits(said: &[SaidLimit]) -> Statement<Vec<ChangedLimit>> {
     Statement::new(
         "select scope, name, nullif(before::text, '{}') as before, after::text
@@ -102,7 +102,7 @@ pub(super) fn json(said: &[SaidLimit]) -> String {
     serde_json::to_string(said).expect("texts and numbers have a form in JSON")
 }
 
-/// Tells the database which topics its kinds subscribe to.
+/// Announces to the database which topics its kinds subscribe to.
 pub(crate) fn announce_subscriptions(subscriptions: &[Subscription]) -> Statement<()> {
     Statement::new("select jobkit.announce_subscriptions($1, $2, $3)")
         .bind(column(subscriptions, |(topic, ..)| *topic))

@@ -1,11 +1,11 @@
-//! Calls that somebody else makes.
+//! Calls made through somebody else's connection.
 
 use tokio::sync::Mutex;
 
 use super::{Call, Link};
 use crate::error::DatabaseError;
 
-/// What makes a call for those who have no connection of their own.
+/// Makes calls for code without a connection of its own.
 pub(crate) trait Ask: Send + Sync {
     /// Makes it, when its turn comes.
     fn ask<C: Call + Send + 'static>(

@@ -8,7 +8,7 @@ use tracing::Span;
 use super::executor::{self, Executor};
 use super::read::Answer;
 
-/// Something asked of the database: a [`Statement`], or what takes more than one.
+/// A request to the database: a [`Statement`], or something that takes more than one.
 pub(crate) trait Call: Sync {
     /// What comes back.
     type Answer: Send;
@@ -18,7 +18,7 @@ pub(crate) trait Call: Sync {
         Span::none()
     }
 
-    /// Runs it. It may be run again when it was refused for a clash with others.
+    /// Runs it. It may be run again after a conflict with other transactions.
     fn call(
         &self,
         connection: &mut PgConnection,
@@ -72,7 +72,7 @@ impl<A: Answer> Statement<A> {
         why.map_or(Ok(()), |why| Err(sqlx::Error::Encode(why.clone().into())))
     }
 
-    /// Runs it through what an application has at hand.
+    /// Runs it through the application's executor.
     pub(super) async fn through<'c>(self, executor: impl Executor<'c>) -> sqlx::Result<A::Read> {
         self.sendable()?;
         A::read(&executor.run(self.sql, self.parameters).await?)
@@ -97,7 +97,7 @@ pub(super) fn column<'a, R, T>(rows: &'a [R], of: impl FnMut(&'a R) -> T) -> Vec
     rows.iter().map(of).collect()
 }
 
-/// A column without a value is sent empty: the function takes what is missing for null.
+/// A column without any value is sent empty: the function takes missing values for null.
 pub(super) fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T>> {
     let column: Vec<_> = column.collect();
     if column.iter().all(Option::is_none) { Vec::new() } else { column }
@@ -117,10 +117,10 @@ pub(super) fn sparse<T>(column: impl Iterator<Item = Option<T>>) -> Vec<Option<T
 /// ```
 ///
 /// - A parameter has any type that sqlx can send.
-/// - The answer is nothing, `()`; the only row, `One<R>`; a row or none, `Option<R>`; or all of
-///   them, `Vec<R>`. What a row can be read as is in [`read`](super::read).
-/// - The SQL stands here where it has a few lines, else in a file: `= include_str!("sql/….sql")`.
-/// - A transition has a span at the end; a look has none.
+/// - The answer is nothing, `()`; the only row, `One<R>`; a row or none, `Option<R>`; or all rows,
+///   `Vec<R>`. How rows are read is in [`read`](super::read).
+/// - SQL of a few lines is written here, otherwise in a file: `= include_str!("sql/….sql")`.
+/// - A transition has a span at the end; a read has none.
 macro_rules! statements {
     ($(
         $(#[$doc:meta])*

@@ -25,14 +25,14 @@ pub(crate) struct Claim<'a> {
     pub(crate) queues: Vec<&'a str>,
     /// Free slots of each queue.
     pub(crate) slots: Vec<i32>,
-    /// [`Lane::COUNT`] marks for each queue; none, and the scan begins at the start.
+    /// [`Lane::COUNT`] marks for each queue; if empty, the scan begins at the start.
     pub(crate) marks: Vec<i64>,
     /// Between which lanes of each queue there are marks.
     pub(crate) between: (Vec<i32>, Vec<i32>),
-    /// How many slots of each queue are not free yet; none, and all are.
+    /// How many slots of each queue are not free yet; if empty, all are free.
     pub(crate) ahead: Vec<i32>,
-    /// The pool of each queue that shares its slots, from 1, and the free slots of each pool: taken
-    /// from its queues in their order. None, and none shares any.
+    /// The pool of each queue that shares its slots, from 1, and the free slots of each pool, which
+    /// its queues take in order. If empty, no queue shares slots.
     pub(crate) pools: (Vec<Option<i32>>, Vec<i32>),
 }
 
@@ -50,16 +50,16 @@ pub(crate) struct Claimed {
     pub(crate) cut: bool,
     /// Ready rows that had no job.
     pub(crate) gone: usize,
-    /// In how long to look again for what went back since others had it in hand.
+    /// After how long to look again for jobs that went back because other transactions held them.
     pub(crate) put_back_for: Option<Duration>,
-    /// What a limit or a rate of a queue or kind holds back, if one does.
+    /// What a limit or a rate of a queue or kind held back, if anything.
     pub(crate) held: Option<Held>,
-    /// (Index of the queue, lane, id) of the first job picked, where some held or needed a permit.
-    /// When empty, the jobs themselves tell.
+    /// (Index of the queue, lane, id) of the first job picked, if some held or needed a permit. If
+    /// empty, the jobs themselves show it.
     pub(crate) lowest: Vec<(usize, Lane, i64)>,
 }
 
-/// What a claim says besides its jobs (docs/decisions/0002-claims.md).
+/// What a claim returns besides its jobs (docs/decisions/0002-claims.md).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Note {
@@ -97,17 +97,17 @@ impl Claimed {
         }
     }
 
-    /// In how long to look again, where nobody will tell that there is something to be had.
+    /// After how long to look again, if no notification will tell that there is work.
     pub(crate) fn again_in(&self) -> Option<Duration> {
         let fits_in = self.held.as_ref().and_then(|held| held.fits_in);
         fits_in.into_iter().chain(self.put_back_for).min()
     }
 }
 
-/// What a limit or a rate has held a claim back by.
+/// How a limit or a rate held a claim back.
 #[derive(Debug)]
 pub(crate) struct Held {
-    /// Kinds of which no more was looked for than there is room, and that from the start.
+    /// Kinds for which the claim looked only for as many jobs as they have room, from the start.
     pub(crate) few: Vec<String>,
     /// In how long a rate allows the next job.
     pub(crate) fits_in: Option<Duration>,
@@ -136,7 +136,7 @@ impl Call for Claim<'_> {
             .fetch_all(connection)
             .await?;
         let places: HashMap<_, _> = self.queues.iter().zip(0..).collect();
-        // One that was moved since it was picked runs all the same.
+        // A job that was moved since it was picked runs nevertheless.
         let place = |queue: &str| places.get(&queue).copied().unwrap_or(0);
         let mut claimed = Claimed::default();
         let Some(places) = rows.first().map(Places::of).transpose()? else { return Ok(claimed) };

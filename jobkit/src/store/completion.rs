@@ -8,14 +8,13 @@ use super::read::{FromRow, One, ReadColumn};
 use crate::reach::Completion;
 
 statements! {
-    /// Moves a running job into claim `own`, if there are others in its claim `n`. Which of the two
-    /// it is in; `None` when the worker does not hold it any more.
+    /// Moves a running job into claim `own`, if its claim `n` has others. Returns which of the two
+    /// it is in; `None` if the worker no longer holds it.
     fn part(worker: i64, n: i64, own: i64, job: i64) -> One<Option<i64>>
         = "select jobkit.part($1, $2, $3, $4)",
         debug_span!("jobkit.part", worker, n, job);
 
-    /// Ends a running job with success, in the transaction of whoever sends it: `finish`, or why
-    /// not.
+    /// Ends a running job with success, in the transaction that sends this: `finish`, or why not.
     fn complete(
         worker: i64, n: i64, job: i64, keep: Option<PgInterval>, took: PgInterval,
         reason: Option<&str>, result: Option<&str>,
@@ -23,7 +22,7 @@ statements! {
         = "select jobkit.complete($1, $2, $3, $4, $5, $6, $7)",
         debug_span!("jobkit.complete", worker, n, job);
 
-    /// What has become of a job that its handler completed, or meant to, under one of these claims.
+    /// The state of a job whose handler completed it, or tried to, under one of these claims.
     fn completion(worker: i64, claims: &[i64], job: i64) -> One<Completion>
         = "select state, n from jobkit.completion($1, $2, $3)";
 }

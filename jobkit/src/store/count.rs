@@ -1,4 +1,4 @@
-//! PostgreSQL has no types for numbers that are not negative.
+//! PostgreSQL has no unsigned types.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ pub(crate) fn number(number: impl TryInto<u32>) -> u32 {
     number.try_into().unwrap_or(0)
 }
 
-/// A time in microseconds; negative when a transaction began before what it sees.
+/// A time in microseconds; it is negative if a transaction began before what it sees.
 pub(crate) fn duration(microseconds: i64) -> Duration {
     Duration::from_micros(microseconds.try_into().unwrap_or(0))
 }

@@ -4,7 +4,7 @@ use super::insert::Insert;
 use super::job::{NewJob, sent};
 use super::read::{Answer, One};
 
-/// Stores a job, and says its id.
+/// Stores a job, and returns its id.
 pub(crate) async fn enqueue<'c>(job: NewJob, executor: impl Executor<'c>) -> sqlx::Result<i64> {
     store::<One<i64>>(&[job]).through(executor).await
 }
@@ -17,7 +17,7 @@ pub(crate) async fn enqueue_all<'c>(
     store::<Vec<i64>>(jobs).through(executor).await
 }
 
-/// Stores jobs in one statement, some of which have unique keys: says of each what became of it.
+/// Stores jobs in one statement, some with unique keys. Returns what became of each.
 pub(crate) async fn enqueue_unique<'c>(
     jobs: &[NewJob],
     executor: impl Executor<'c>,
@@ -25,14 +25,14 @@ pub(crate) async fn enqueue_unique<'c>(
     store::<Vec<(i64, String)>>(jobs).through(executor).await
 }
 
-/// Values and arrays of values go as what they are, not as text: that spares the server a
-/// fiftieth, and a second copy of all payloads.
+/// Values and arrays are sent in their own types, not as text: that saves the server a fiftieth of
+/// the work, and a second copy of all payloads.
 fn store<A: Answer>(jobs: &[NewJob]) -> Statement<A> {
     let (sql, parameters) = sent(jobs);
     Statement::with(sql, parameters)
 }
 
-/// Stores a job for each kind that subscribes: says which these are.
+/// Stores a job for each kind that subscribes, and returns these jobs.
 pub(crate) async fn publish<'c>(
     insert: Insert,
     executor: impl Executor<'c>,

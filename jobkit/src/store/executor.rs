@@ -1,4 +1,4 @@
-//! Through what a job is enqueued, and which statements the server keeps under a name.
+//! What a job can be enqueued through, and which statements the server keeps prepared.
 
 use std::fmt::Write;
 use std::future::Future;
@@ -6,22 +6,22 @@ use std::future::Future;
 use sqlx::postgres::{PgArguments, PgListener, PgRow};
 use sqlx::{Connection, PgConnection, PgExecutor, PgPool};
 
-/// What a job is enqueued through: `&pool`, `&mut *tx` (mind the star) or `&mut *connection`.
+/// What a job can be enqueued through: `&pool`, `&mut *tx` (note the `*`) or `&mut *connection`.
 ///
-/// Each is a [`PgExecutor`] as well, so that a function of yours may take one, and use it for its
-/// own queries and for jobs. Where the statement cache is off
+/// Each is a [`PgExecutor`] as well, so a function can take one and use it both for its own queries
+/// and for jobs. If the statement cache is off
 /// ([`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity)),
-/// `&pool` and `&mut *tx` leave no statement behind in the session, as poolers need it.
+/// `&pool` and `&mut *tx` leave no prepared statement behind in the session, as poolers require.
 ///
-/// Transactions of other drivers, sqlx 0.8 among them, take jobs by `jobkit-drivers`, or by a
+/// To enqueue in transactions of other drivers, including sqlx 0.8, use `jobkit-drivers` or a
 /// [`Statement`](crate::enqueue::Statement).
 #[diagnostic::on_unimplemented(
     message = "a job cannot be enqueued through `{Self}`",
-    label = "not a pool, a connection or a transaction with its star",
-    note = "write `&pool`, `&mut *tx` (mind the star) or `&mut *connection`",
-    note = "those are of sqlx 0.9; for sqlx 0.8 write `jobkit_drivers::sqlx_08::enqueue(job, \
-            &mut *tx)` (crate `jobkit-drivers`, feature `sqlx-08`); SeaORM, diesel and \
-            tokio-postgres have features, too"
+    label = "not a pool, a connection or a dereferenced transaction",
+    note = "write `&pool`, `&mut *tx` (note the `*`) or `&mut *connection`",
+    note = "these types must be those of sqlx 0.9; with sqlx 0.8 write \
+            `jobkit_drivers::sqlx_08::enqueue(job, &mut *tx)` (crate `jobkit-drivers`, feature \
+            `sqlx-08`); there are features for SeaORM, diesel and tokio-postgres, too"
 )]
 pub trait Executor<'c>: PgExecutor<'c> + sealed::Sealed {
     /// Runs one statement.
@@ -46,7 +46,8 @@ impl<'c> Executor<'c> for &'c PgPool {
         if connection.cached_statements_size() > 0 || has_cache(self) {
             return run(&mut connection, sql, arguments).await;
         }
-        // Two messages: behind a pooler the second one of a lone statement may meet a stranger's.
+        // A lone statement is two messages, and behind a pooler the second may reach another
+        // session.
         let mut tx = connection.begin().await?;
         let rows = run(&mut tx, sql, arguments).await?;
         tx.commit().await?;
@@ -66,12 +67,12 @@ impl<'c> Executor<'c> for &'c mut PgListener {
     }
 }
 
-/// Runs one statement, and leaves nothing behind in a session that may be a stranger's next.
+/// Runs one statement, and leaves nothing behind in a session that another client may use next.
 ///
-/// sqlx 0.9.0 names a statement and forgets the name at once where its cache is off; this is the
-/// only way to keep it from that. Whether a connection has a cache it does not say: one that has
-/// cached nothing yet may be without. That it looks like this within a transaction is rare: where
-/// there is a cache, the application's own first statement is in it.
+/// If its cache is off, sqlx 0.9.0 names a statement and then forgets the name; this is the only
+/// way to prevent that. It does not tell whether a connection has a cache: one that has cached
+/// nothing yet may have none. Within a transaction that is rare: if there is a cache, it holds the
+/// application's first statement.
 pub(super) async fn run(
     connection: &mut PgConnection,
     sql: &'static str,
@@ -81,7 +82,7 @@ pub(super) async fn run(
     sqlx::query_with(sql, arguments).persistent(named).fetch_all(connection).await
 }
 
-/// Whether the connections of this pool cache statements. Its options have no way to ask but this.
+/// Whether the connections of this pool cache statements. Its options expose that only in this way.
 fn has_cache(pool: &PgPool) -> bool {
     let mut options = String::new();
     // Writing to a string does not fail.

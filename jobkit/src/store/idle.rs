@@ -15,8 +15,7 @@ const MOST: usize = 4;
 /// How long one is kept unused.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long one is used at all: what the server's settings were when it was made may not be so any
-/// more.
+/// How long one is used in total: the server's settings may have changed since it was opened.
 const AGE: Duration = Duration::from_secs(600);
 
 /// How long a connection may take to show that it is alive.
@@ -35,23 +34,23 @@ pub(super) struct Open<C = PgConnection> {
     pub(super) lock: Duration,
 }
 
-/// Connections that nobody uses now, with all that the server has looked up for them.
+/// Connections that are not in use, with everything that the server has cached for them.
 ///
-/// Each belongs to one caller at a time, who takes it out. It comes back only from a caller whose
-/// every call had a clear answer: whoever is dropped, fails or waits in vain takes it along.
+/// Each belongs to one caller at a time. It comes back only if every call had a clear answer: a
+/// caller that is dropped, fails or times out does not return it.
 #[derive(Debug, Default)]
 pub(crate) struct IdleConnections {
     stack: Lock<IdleStack<PgConnection>>,
 }
 
 impl IdleConnections {
-    /// One that is alive, if there is any.
+    /// Takes one that is alive, if there is any.
     pub(super) async fn take(&self) -> Option<Open> {
         loop {
             let mut open = self.stack.lock().take(Instant::now())?;
             match timeout(PATIENCE, open.connection.ping()).await {
                 Ok(Ok(())) => return Some(open),
-                // The server went away, then, and took the others along.
+                // The server went away, and with it the others.
                 _ => self.forget(),
             }
         }
@@ -61,19 +60,19 @@ impl IdleConnections {
     pub(super) fn put(self: &Arc<Self>, open: Open) {
         let mut stack = self.stack.lock();
         stack.put(open, Instant::now());
-        // A task of a runtime that has ended has ended, too.
+        // If its runtime has ended, so has the task.
         if stack.tidying.as_ref().is_none_or(JoinHandle::is_finished) {
             stack.tidying = Some(tokio::spawn(tidy(Arc::downgrade(self))));
         }
     }
 
-    /// Drops what nobody uses.
+    /// Drops unused connections.
     pub(super) fn forget(&self) {
         self.stack.lock().idle.clear();
     }
 }
 
-/// Closes what was not used for long; ends when nothing is left.
+/// Closes connections that were unused for long; ends when none is left.
 async fn tidy(connections: Weak<IdleConnections>) {
     let mut wait = IDLE;
     loop {
@@ -135,7 +134,7 @@ impl<C> IdleStack<C> {
         }
     }
 
-    /// Takes out what is old; and says when to look again, unless nothing is left.
+    /// Removes old connections, and returns when to look again, unless none is left.
     fn tidy(&mut self, now: Instant) -> (Vec<Open<C>>, Option<Duration>) {
         let (old, idle): (Vec<_>, _) =
             std::mem::take(&mut self.idle).into_iter().partition(|idle| idle.is_old(now));

@@ -80,7 +80,7 @@ const COLUMNS: &[Column<NewJob>] = columns! { job:
     terms: Json<&Terms> = job.terms.some().map(Json);
 };
 
-/// What jobs with a unique key have besides.
+/// The additional columns of jobs with a unique key.
 const UNIQUE: &[Column<NewJob>] = columns! { job:
     unique_scope: &str = job.unique.as_ref().map(|unique| &*unique.scope);
     unique_key: &str = job.unique.as_ref().map(|unique| &*unique.key);
@@ -111,8 +111,8 @@ pub(crate) struct ClaimedJob {
     pub(crate) queue: usize,
     /// The lane of its priority without a permit.
     pub(crate) lane: Lane,
-    /// What its handler is told of it. The kind is a name of the registry: from the second version
-    /// of the payload on, with that.
+    /// The facts for its handler. The kind is a name of the registry: with the version of the
+    /// payload from the second on.
     pub(crate) facts: Facts,
     /// How many attempts in a row ended with the worker's death.
     pub(crate) crashes: u32,
@@ -121,22 +121,22 @@ pub(crate) struct ClaimedJob {
     /// Whether it has a concurrency key.
     pub(crate) keyed: bool,
     pub(crate) payload: Box<[u8]>,
-    /// Without what it carries, which is in the facts.
+    /// Without the carried values, which are in the facts.
     pub(crate) terms: Terms,
     /// How long it had been due.
     pub(crate) waited: Duration,
-    /// What of it could not be read, and why: it cannot run.
+    /// What could not be read, and why. Then it cannot run.
     pub(crate) unreadable: Option<String>,
 }
 
 impl ClaimedJob {
-    /// How large it is, as its answer was.
+    /// Its size in the server's answer.
     pub(crate) fn bytes(&self) -> usize {
         self.payload.len() + self.facts.metadata.as_ref().map_or(0, |json| json.get().len())
     }
 
-    /// Of a row of `jobkit.claimed`; `place` is where a queue is among those asked for. What cannot
-    /// be read costs this job its run, and no other one the answer.
+    /// Reads a row of `jobkit.claimed`; `place` is the index of a queue among those asked for. An
+    /// unreadable column only affects this job, not the whole answer.
     pub(super) fn read(
         row: &PgRow,
         at: &Places,
@@ -158,7 +158,7 @@ impl ClaimedJob {
         let mut job = Self {
             id: row.try_get(at.job_id)?,
             queue: place(row.try_get(at.queue)?),
-            // A priority out of range costs its job the place, not its worker the claim.
+            // A priority out of range must not fail the claim.
             lane: Lane::at(index(row.try_get(at.lane)?)),
             facts,
             crashes: of.read(at.crashes),
@@ -174,8 +174,7 @@ impl ClaimedJob {
     }
 }
 
-/// Columns by their names, looked up once for an answer: to do so for each row costs more than to
-/// read what is in it.
+/// Columns by name, looked up once per answer: doing so for each row costs more than reading it.
 macro_rules! places {
     ($($name:ident)*) => {
         /// Where an answer has the columns of `jobkit.claimed`.
@@ -196,7 +195,7 @@ places! {
     metadata terms waited note
 }
 
-/// Reads a row whatever is wrong with it.
+/// Reads a row even if something is wrong with it.
 struct Reader<'a> {
     row: &'a PgRow,
     /// The first column that could not be read, and why.
@@ -204,7 +203,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What is in a column; where it cannot be read, nothing.
+    /// The value of a column; the default if it cannot be read.
     fn read<T: FromColumn + Default>(&mut self, place: usize) -> T {
         T::from_column(self.row, place).unwrap_or_else(|error| {
             let cause = match error {

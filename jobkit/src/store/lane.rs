@@ -1,19 +1,19 @@
-/// Where ready jobs of a queue stand in the order of a claim: by priority, and within a priority
-/// those that hold a permit first. A claim keeps a mark for each.
+/// A position in the order in which a claim takes ready jobs of a queue: by priority, and within a
+/// priority jobs with a permit first. A claim keeps a mark for each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane(usize);
 
 impl Lane {
-    /// How many a queue has.
+    /// The number of lanes of a queue.
     pub(crate) const COUNT: usize = 14;
 
-    /// That of jobs of this priority that hold a permit.
+    /// The lane of jobs of this priority that hold a permit.
     pub(crate) fn with_permit(priority: i16) -> Self {
         Self(usize::try_from((priority.clamp(-3, 3) + 3) * 2).unwrap_or(0))
     }
 
-    /// By its place in the order. One that is out of range, as of a priority that somebody wrote by
-    /// hand, is the last.
+    /// The lane at this place in the order. One out of range, such as of a priority that somebody
+    /// wrote by hand, is the last.
     pub(crate) fn at(index: usize) -> Self {
         Self(index.min(Self::COUNT - 1))
     }

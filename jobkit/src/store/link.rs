@@ -19,42 +19,40 @@ const STATEMENTS: usize = 200;
 
 /// A service's own connection, opened when needed.
 ///
-/// Where connections are few, several services [share](Self::sharing) one, and their calls take
-/// turns.
+/// If connections are few, several services [share](Self::sharing) one, and their calls take turns.
 ///
-/// No pool: each service makes one call at a time, and a call that failed in an unclear way (no
-/// answer in time, a broken connection) must never leave its connection to anybody else. While a
-/// call runs the connection is out of the link; only a clear answer puts it back.
+/// There is no pool: each service makes one call at a time, and after a call with an unclear result
+/// (no answer in time, a broken connection) nobody else may use its connection. While a call runs
+/// the connection is out of the link; only a clear answer puts it back.
 pub(crate) struct Link {
     name: &'static str,
-    /// Asked for its options at each connection: a password may have been rotated.
+    /// Its options are read for each connection: a password may have been rotated.
     source: Source,
     /// Its lock timeout is that of most calls; see [`Patience`].
     deadlines: Deadlines,
     plans: Plans,
-    /// Whether an operator waits for it, who may do with reading, and perhaps comes through a
-    /// transaction pooler: the session is a stranger's after each transaction, so it is left as it
-    /// was.
+    /// Whether it serves an operator, who may only need to read, and may connect through a
+    /// transaction pooler: then other clients use the session after each transaction, so it is left
+    /// unchanged.
     operator: bool,
-    /// Whether a new connection shows first that this binary works with the schema: a worker looks
-    /// when it starts.
+    /// Whether a new connection first checks the schema; a worker does that when it starts.
     checks: bool,
-    /// Where its connection comes from, and goes when the link is closed.
+    /// The idle connections that it takes its connection from, and returns it to.
     idle: Option<Arc<IdleConnections>>,
     turns: Arc<Turns>,
-    /// Of one whose calls let those of the others go first.
+    /// Set if its calls let those of others go first.
     patience: Option<Patience>,
 }
 
 impl Link {
-    /// How often a call that clashed with others (deadlock, serialization) is tried in all.
+    /// How often a call that conflicts with others (deadlock, serialization) is tried in total.
     const TRIES: u32 = 4;
 
     /// How long an operator waits for a connection.
     const OPENING: Duration = Duration::from_secs(2);
 
-    /// Which part of a call's deadline a lock is waited for on a connection of several: whoever
-    /// waits there has all wait.
+    /// The part of a call's deadline for which it waits for a lock on a shared connection, where
+    /// everybody else waits, too.
     const LOCK_PART: f64 = 0.05;
 
     pub(crate) fn new(name: &'static str, source: impl Into<Source>, deadlines: Deadlines) -> Self {
@@ -71,29 +69,29 @@ impl Link {
         }
     }
 
-    /// Gives up soon where no connection comes about, and reads where nothing can be written: the
-    /// server refuses what would write. Each call is a transaction with settings of its own.
+    /// Gives up early if it cannot connect, and accepts read-only servers, which refuse writes
+    /// themselves. Each call is a transaction with its own settings.
     pub(crate) fn of_operator(self) -> Self {
         Self { operator: true, checks: true, ..self }
     }
 
-    /// Works with whatever schema there is.
+    /// Skips the check of the schema.
     pub(crate) fn unchecked(self) -> Self {
         Self { checks: false, ..self }
     }
 
-    /// Plans like this, on a connection that is not shared.
+    /// Uses these plans, on a connection that is not shared.
     pub(crate) fn planning(self, plans: Plans) -> Self {
         Self { plans, ..self }
     }
 
-    /// Plans like this, on an idle connection if there is one.
+    /// Uses these plans, on an idle connection if there is one.
     pub(crate) fn reusing(self, idle: &Arc<IdleConnections>, plans: Plans) -> Self {
         Self { plans, idle: Some(Arc::clone(idle)), ..self }
     }
 
-    /// On the same connection as others, and after them if it is patient. No lock is waited for
-    /// there for long, but for now and then by a patient one.
+    /// Shares a connection with others, and lets them go first if it is patient. Calls there never
+    /// wait long for a lock, except occasionally a patient one.
     pub(crate) fn sharing(self, turns: &Arc<Turns>, patient: bool) -> Self {
         let Deadlines { call, lock } = self.deadlines;
         let patience = patient.then(|| Patience::of(lock));
@@ -101,12 +99,12 @@ impl Link {
         Self { patience, deadlines, ..self.on(turns) }
     }
 
-    /// On the same connection as others, and like one that has it for itself.
+    /// Shares a connection with others, but uses the timeouts of a connection of its own.
     pub(crate) fn on(self, turns: &Arc<Turns>) -> Self {
         Self { turns: Arc::clone(turns), ..self }
     }
 
-    /// Makes one call. Clashes are retried here; every other error is the caller's.
+    /// Makes one call. Conflicts are retried here; every other error is returned.
     pub(crate) async fn call<C: Call>(&mut self, call: &C) -> Result<C::Answer, DatabaseError> {
         let (mut tries, mut lock) = (1, self.deadlines.lock);
         loop {
@@ -135,13 +133,13 @@ impl Link {
         self.patience.is_some()
     }
 
-    /// Whether the next call has a connection already, if only one that broke meanwhile.
+    /// Whether the next call already has a connection, which may have broken meanwhile.
     pub(crate) fn is_open(&self) -> bool {
         self.turns.unused().is_none_or(|connection| connection.is_some())
     }
 
-    /// Opens the connection unless there is one: its failure then is not that of a call. One that
-    /// somebody else is using is open, or just being opened; nobody waits for that.
+    /// Opens the connection unless there is one, so that a failure to connect is not one of a call.
+    /// If somebody else is using it, it is open or just being opened, and this does not wait.
     pub(crate) async fn open_if_closed(&self) -> Result<(), DatabaseError> {
         match self.turns.unused() {
             Some(mut connection) => self.open_in(&mut connection).await,
@@ -155,15 +153,15 @@ impl Link {
         {
             *connection = idle.take().await;
         }
-        // One to a host that is not kept any more.
+        // It was to a host that is no longer used.
         let kept = self.source.kept();
         connection.take_if(|open| open.host != kept);
         if connection.is_none() {
             let most = if self.operator { Self::OPENING } else { self.deadlines.call };
             let deadline = most.min(self.deadlines.call);
             let opened = self.open(deadline).await;
-            // Whatever the server has against a session (a password that was changed, too many of
-            // them), it has nothing against what is about to be asked.
+            // If the server refuses a session (a changed password, too many connections), that says
+            // nothing about the call.
             let (opened, host) = opened.map_err(|error| match error {
                 DatabaseError::Failed(error) => DatabaseError::Unreachable(error),
                 error => error,
@@ -179,7 +177,7 @@ impl Link {
         self.call(&SchemaCheck).await?
     }
 
-    /// Refuses an address where a connection has no session of its own.
+    /// Refuses an address at which a connection does not keep a session.
     pub(crate) async fn require_own_session(&self) -> Result<(), StartError> {
         let ask = |options: PgConnectOptions| async move {
             session::require_own(&options.disable_statement_logging()).await
@@ -187,21 +185,21 @@ impl Link {
         self.source.open(self.deadlines.call, ask).await.map(|_| ())
     }
 
-    /// Makes a call once, which waits for so long for a lock.
+    /// Makes a call once, waiting at most this long for a lock.
     async fn attempt<C: Call>(&self, call: &C, lock: Duration) -> Result<C::Answer, DatabaseError> {
         let mut turn = self.turns.take(self.is_patient()).await;
         self.open_in(&mut turn.connection).await?;
-        // It begins with the turn.
+        // The time starts with the turn.
         let deadline = self.deadlines.call;
         let mut open = turn.connection.take().expect("it was just opened");
-        // A little more than the server's own timeout: its answer says more than our silence.
+        // A little more than the server's own timeout, whose error says more than ours.
         let patience = deadline + deadline / 10;
         let (began, host) = (Instant::now(), open.host);
         let answer = self.ask(&mut open, call, lock);
         let answer = timeout(patience, answer.instrument(call.span()));
         let answer = tokio::select! {
             answer = answer => answer,
-            // As if the patience had ended: nobody knows what came of it.
+            // As with a timeout: the result is unknown.
             () = self.source.left(host) => return Err(DatabaseError::Deadline(began.elapsed())),
         };
         match answer {
@@ -223,7 +221,7 @@ impl Link {
         }
     }
 
-    /// Asks, if the schema is one to ask.
+    /// Makes the call if the schema fits.
     async fn ask<C: Call>(
         &self,
         Open { connection, fits, lock: set, .. }: &mut Open,
@@ -255,10 +253,10 @@ impl Link {
         let open = |options: PgConnectOptions| async move {
             let options = options.disable_statement_logging();
             let options = options.application_name(&["jobkit ", name].concat());
-            // Whatever the pool's is: with none sqlx forgets what it has prepared, and the server
-            // not.
+            // Whatever the pool's capacity is: with 0, sqlx forgets what it has prepared, but the
+            // server does not.
             let options = options.statement_cache_capacity(STATEMENTS);
-            // Not every pooler knows this one, and an operator reads no floats as text.
+            // Not every pooler supports this setting, and an operator reads no floats as text.
             let options = if operator { options.extra_float_digits(None) } else { options };
             let mut connection = options.connect().await?;
             if writes {
@@ -271,8 +269,8 @@ impl Link {
         self.source.open(most, open).await
     }
 
-    /// Gives the connection back to the idle ones; without these closes it in an orderly way, if
-    /// nobody else has it.
+    /// Returns the connection to the idle ones; without these, closes it cleanly unless it is
+    /// shared.
     pub(crate) async fn close(self) {
         let Some(turns) = Arc::into_inner(self.turns) else { return };
         match (turns.into_connection(), self.idle) {
@@ -282,7 +280,7 @@ impl Link {
         }
     }
 
-    /// Closes the connection until the next call, if nobody else has it.
+    /// Closes the connection until the next call, unless it is shared.
     pub(crate) async fn disconnect(&self) {
         if Arc::strong_count(&self.turns) == 1
             && let Some(open) = self.turns.unused().and_then(|mut connection| connection.take())
@@ -297,8 +295,8 @@ async fn farewell(open: Open) {
     let _farewell = timeout(Duration::from_secs(1), open.connection.close()).await;
 }
 
-/// Whether the server refused a prepared statement, before it did anything, because it does not
-/// mean any more what it did: tables were changed since.
+/// Whether the server refused a prepared statement, before doing anything, because tables have
+/// changed since it was prepared.
 fn is_outdated(error: &DatabaseError) -> bool {
     let DatabaseError::Failed(error) = error else { return false };
     let error = error.as_database_error().and_then(|error| error.try_downcast_ref());

@@ -1,4 +1,4 @@
-//! What the runtime asks of the database: the only place with SQL beside the operators' nouns.
+//! The statements of the runtime: the only place with SQL besides the operators' nouns.
 //!
 //! The table in `statements.rs` and those in `admin/<noun>/statements.rs`, with the files in the
 //! `sql/` beside each, are the complete answer to "what does this library do to my database?". The

@@ -6,8 +6,8 @@ use super::call::statements;
 use super::read::One;
 
 statements! {
-    /// How long until there is something to do for a worker of these queues; `None`: nobody knows
-    /// of anything.
+    /// How long until there is something to do for a worker of these queues; `None` if nothing is
+    /// known.
     fn next_work(queues: &[&str], prefixes: &[&str]) -> One<Option<Duration>>
         = include_str!("sql/next_work.sql");
 }

@@ -15,8 +15,7 @@ pub(crate) enum News {
     Ready,
     /// Something is due soon.
     Due,
-    /// A queue was paused, or jobs were cancelled that were claimed ahead: nothing claimed ahead is
-    /// to begin.
+    /// A queue was paused, or jobs claimed ahead were cancelled: nothing claimed ahead may begin.
     Recall,
 }
 
@@ -34,16 +33,16 @@ impl Notifications {
         Self { source, deadline, channel: "jobkit", listener: None }
     }
 
-    /// Of another channel than that of workers.
+    /// Listens on a channel other than that of workers.
     pub(crate) fn of(self, channel: &'static str) -> Self {
         Self { channel, ..self }
     }
 
-    /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection.
-    /// A connection made anew is news, too.
+    /// Waits for a wake-up, at most as long as silence is trusted; then tests the connection. A new
+    /// connection counts as news, too.
     pub(crate) async fn wait(&mut self, silence: Duration) -> Result<News, DatabaseError> {
-        // Out of its place while in use: an error or a dropped future loses the connection, and
-        // the next call makes a new one.
+        // Taken out while in use: an error or a dropped future loses the connection, and the next
+        // call opens a new one.
         let Some((mut listener, host)) = self.listener.take() else {
             let writes = self.source.wants_writes();
             let channel = self.channel;
@@ -76,7 +75,7 @@ impl Notifications {
         })
     }
 
-    /// Whether the connection is one still, and to a server that notifies: a standby never does.
+    /// Checks that the connection still works, and that its server notifies: a standby never does.
     async fn test(&self, listener: &mut PgListener) -> Result<(), DatabaseError> {
         if self.source.wants_writes() {
             return require_writes(&mut *listener).await;
@@ -102,7 +101,7 @@ async fn connect(
     if writes {
         require_writes(&mut listener).await?;
     }
-    // A role's or database's default would end a session that only listens.
+    // A default of the role or database would end a session that only listens.
     sqlx::raw_sql("set idle_session_timeout = 0").execute(&mut listener).await?;
     listener.listen(channel).await?;
     Ok(listener)

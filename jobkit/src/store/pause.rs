@@ -1,4 +1,4 @@
-//! What a handler asks for: a slot of a limiter, or that nothing of a key begins for a while.
+//! Requests of handlers: a slot of a limiter, or a pause of a key.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::call::statements;
 use super::read::One;
 
 statements! {
-    /// Pauses a concurrency key for so long. Whether some worker has announced its group.
+    /// Pauses a concurrency key for this long. Returns whether some worker has announced its group.
     fn pause_key(group: &str, key: &str, pause: PgInterval) -> One<bool>
         = "select jobkit.pause_key($1, $2, $3) is not null",
         debug_span!("jobkit.pause", group, key);
@@ -19,9 +19,9 @@ statements! {
         = "select jobkit.pause_key_of($1, $2)",
         debug_span!("jobkit.pause", job);
 
-    /// A slot of a limiter for a job: how long until it comes, and whether it is the job's. One
-    /// further away than `most` is kept for it; without that only one that is free now is taken.
-    /// Nothing where no worker has announced the limiter.
+    /// A slot of a limiter for a job: how long until it comes, and whether it is the job's. A slot
+    /// later than `most` is kept for it; without `most`, only a slot that is free now is taken.
+    /// `None` if no worker has announced the limiter.
     fn take_slot(limiter: &str, key: &str, job: i64, most: Option<PgInterval>)
         -> Option<(Duration, bool)>
         = "select wait, taken from jobkit.take_slot($1, $2, $3, $4)",

@@ -1,4 +1,4 @@
-//! What the runtime asks of queues: to hear of enqueues, to follow some, and which are full.
+//! Statements about queues: notifications of enqueues, queues that match a pattern, full queues.
 
 use std::fmt::Display;
 
@@ -9,21 +9,21 @@ use super::call::{Statement, statements};
 use super::read::One;
 
 statements! {
-    /// Asks the next enqueue to these queues, or to some that begin so, to notify this worker, for
-    /// so long.
+    /// Asks enqueues to these queues, or to queues with these prefixes, to notify this worker for
+    /// this long.
     fn sleep(worker: i64, queues: &[&str], hint: PgInterval, prefixes: &[&str]) -> ()
         = "select jobkit.sleep($1, $2, $3, $4)";
 
-    /// Asks enqueues to notify a worker no more.
+    /// Asks enqueues to stop notifying a worker.
     fn rise(worker: i64) -> () = "delete from jobkit.sleepers where worker_id = $1";
 
-    /// Queues with ready jobs whose names begin with one of these and come after another, so many
-    /// of each.
+    /// Queues with ready jobs whose names begin with one of these prefixes and come after `after`,
+    /// at most this many of each.
     fn matching_queues(prefixes: &[&str], after: &str, most: i32) -> Vec<String>
         = "select m.queue from jobkit.matching_queues($1, $2, $3) m order by m.queue collate \"C\"",
         trace_span!("jobkit.follow");
 
-    /// Looks which of the queues that have a bound are full, if that is due.
+    /// Checks which of the queues with a bound are full, if that is due.
     fn look_at_bounds() -> One<i32> = "select jobkit.look_at_bounds()",
         trace_span!("jobkit.bounds");
 }
@@ -38,12 +38,12 @@ pub(crate) struct Serves<'a> {
     pub(crate) weights: Vec<Option<i32>>,
 }
 
-/// What a worker says of itself beside that.
+/// What else a worker registers.
 #[derive(Debug, Default)]
 pub(crate) struct Says {
-    /// The number of what it declared of schedules.
+    /// The number of its declaration of schedules.
     pub(crate) declaration: Option<i64>,
-    /// Which rules of time zones it goes by.
+    /// Its time zone rules.
     pub(crate) zones: String,
 }
 

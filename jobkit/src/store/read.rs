@@ -1,4 +1,4 @@
-//! What the rows of a statement are read as: [`Answer`]s of rows, [`FromRow`] of columns,
+//! How the rows of a statement are read: an [`Answer`] from rows, [`FromRow`] from columns, and
 //! [`FromColumn`].
 
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ impl Answer for () {
     }
 }
 
-/// The row that there always is.
+/// The only row, which always exists.
 pub(crate) struct One<R>(PhantomData<R>);
 
 impl<R: FromRow + Send> Answer for One<R> {
@@ -92,8 +92,8 @@ tuples! {
     (A 0, B 1, C 2, D 3);
 }
 
-/// Implements [`FromRow`] for structs. A field is a column, of its name or of the one after the
-/// colon; or, behind a semicolon, what a function makes of the row.
+/// Implements [`FromRow`] for structs. A field is the column of its name, or of the name after the
+/// colon; after a semicolon, it is what a function makes of the row.
 ///
 /// ```text
 /// from_row! {
@@ -108,7 +108,7 @@ macro_rules! from_row {
             fn from_row(row: &sqlx::postgres::PgRow) -> sqlx::Result<Self> {
                 use $crate::store::ReadColumn;
                 Ok(Self {
-                    // Of both names the first.
+                    // The first of both names.
                     $($field: row.read([$($column,)? stringify!($field)][0])?,)*
                     $($($made: $make(row)?,)*)?
                 })
@@ -139,7 +139,7 @@ pub(crate) trait FromColumn: Sized {
     fn from_column<I: ColumnIndex<PgRow> + Copy>(row: &PgRow, column: I) -> sqlx::Result<Self>;
 }
 
-/// Implements [`FromColumn`]: the type, what sqlx reads, and what makes the one of the other.
+/// Implements [`FromColumn`]: the type, what sqlx reads, and the conversion.
 macro_rules! from_column {
     ($($type:ty: $read:ty => $make:expr;)*) => {$(
         impl $crate::store::FromColumn for $type {
@@ -179,7 +179,7 @@ impl<T: FromColumn> FromColumn for Option<T> {
     }
 }
 
-/// A number that is never negative, of any width: PostgreSQL has no types for these.
+/// An unsigned number of any width, for which PostgreSQL has no types.
 struct Whole(u64);
 
 impl Type<Postgres> for Whole {
@@ -201,8 +201,8 @@ impl<'r> Decode<'r, Postgres> for Whole {
     }
 }
 
-/// An interval made by subtracting times, or a number of microseconds; none when it is negative, as
-/// where a transaction began before what it sees.
+/// An interval from subtracting times, or a number of microseconds; zero if negative, as when a
+/// transaction began before what it sees.
 struct Length(Duration);
 
 impl Type<Postgres> for Length {

@@ -1,5 +1,5 @@
-//! Records of the server's: one list of columns for the SQL that makes one out of parameters, and
-//! for the parameters, whoever sends them.
+//! Records of the server: one list of columns for the SQL that makes a record of parameters, and
+//! for the parameters in any driver.
 
 mod text;
 mod value;
@@ -15,13 +15,13 @@ pub(super) use self::value::{Item, Value};
 /// A column of rows `R`, in the order of the attributes of an SQL type.
 pub(super) struct Column<R> {
     pub(super) name: &'static str,
-    /// Its type where the record is one row, and the type of an item where it is many.
+    /// Its type if the record is one row, and the type of an item if it is many.
     pub(super) sql_types: (&'static str, &'static str),
-    /// What one row has in it, as a parameter.
+    /// The value of one row, as a parameter.
     pub(super) one: fn(&R, &mut PgArguments) -> Result<(), BoxDynError>,
-    /// What rows have in it, as an array; an empty one where none of them has anything.
+    /// The values of rows, as an array; an empty one if none has a value.
     pub(super) all: fn(&[R], &mut PgArguments) -> Result<(), BoxDynError>,
-    /// What one row has in it, as text that the server reads as the type.
+    /// The value of one row, as text that the server casts to the type.
     pub(super) text: Text<R>,
     /// The same for an item of the array.
     pub(super) item_text: Text<R>,

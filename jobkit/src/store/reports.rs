@@ -1,4 +1,4 @@
-//! What attempts say of themselves while they run, and where they go on.
+//! Reports of running attempts, and checkpoints.
 
 use sqlx::postgres::types::PgInterval;
 use sqlx::types::Json;
@@ -8,8 +8,8 @@ use super::call::{Statement, statements};
 use super::read::One;
 use crate::context::Reported;
 
-/// Writes what attempts of a worker say. `over` are jobs that have ended and had a checkpoint,
-/// `unkept` those of which nothing is kept.
+/// Writes the reports of a worker's attempts. `over` are jobs that have ended and had a checkpoint,
+/// `unkept` ended jobs that are not kept.
 pub(crate) fn report(
     worker: i64,
     reports: &[Reported],
@@ -25,20 +25,21 @@ pub(crate) fn report(
 }
 
 statements! {
-    /// Keeps where a job is, in the name of the claim under which it runs. Whether that holds it.
+    /// Saves the checkpoint of a job, for the claim under which it runs. Returns whether that holds
+    /// it.
     fn checkpoint(worker: i64, n: i64, job: i64, attempt: i32, value: &str) -> One<bool>
         = "select jobkit.checkpoint($1, $2, $3, $4, $5)",
         debug_span!("jobkit.checkpoint", worker, n, job);
 
-    /// Where a job is by its last checkpoint, as JSON.
+    /// The last checkpoint of a job, as JSON.
     fn last_checkpoint(job: i64) -> Option<String>
         = "select value::text from jobkit.checkpoints where job_id = $1";
 
-    /// Removes what attempts said long ago; answers how many rows.
+    /// Removes old reports; returns how many.
     fn prune_reports(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_reports($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes checkpoints of jobs that have ended; answers how many.
+    /// Removes checkpoints of jobs that have ended; returns how many.
     fn prune_checkpoints(limit: i32) -> One<i32>
         = "select jobkit.prune_checkpoints($1)", debug_span!("jobkit.prune");
 }

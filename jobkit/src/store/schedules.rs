@@ -1,4 +1,4 @@
-//! What is asked about schedules.
+//! Statements about schedules.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::call::{Statement, column, statements};
 use super::read::{One, from_row};
 
 statements! {
-    /// Schedules that are due, but for some; or only one.
+    /// Schedules that are due, except some; or only one.
     fn due_schedules(limit: i32, but: &[String], only: Option<&str>) -> Vec<DueSchedule>
         = include_str!("sql/schedules_due.sql");
 
@@ -20,26 +20,26 @@ statements! {
     fn scheduled_payloads(limit: i64) -> Vec<ScheduledPayload>
         = include_str!("sql/schedules_preflight.sql");
 
-    /// Schedules by name, after this one, that are not due; or only those behind whose last instant
-    /// the clock has stepped back.
+    /// Schedules by name, after this one, that are not due; or only those whose last instant is in
+    /// the future, since the clock has stepped back.
     fn waiting_schedules(after: &str, limit: i32, only_ahead: bool) -> Vec<WaitingSchedule>
         = include_str!("sql/schedules_waiting.sql");
 
-    /// Whether one of these schedules is as another declaration says.
+    /// Whether one of these schedules is from another declaration.
     fn schedules_of_others(names: &[&str], declaration: i64) -> One<bool>
         = "select exists (
             select from jobkit.schedules s
             where s.name = any ($1) and s.removed_at is null
                 and s.declaration is distinct from $2)";
 
-    /// The number of what a binary says of its schedules, by a digest of it.
+    /// The number of a binary's declaration of schedules, by its digest.
     fn declaration(digest: &str) -> One<i64> = "select jobkit.declaration($1)";
 
     /// The time by the database's clock.
     fn clock() -> One<DateTime<Utc>> = "select now()";
 }
 
-/// A schedule as whoever fires it sees it; not its job.
+/// A schedule that is due, without its job.
 #[derive(Debug)]
 pub(crate) struct DueSchedule {
     pub(crate) name: String,
@@ -75,8 +75,7 @@ from_row! {
     WaitingSchedule { name, times, next_at, now }
 }
 
-/// Such schedules, with what is to be the next instant of each; answers the names of those of which
-/// it became that.
+/// Sets the next instant of each of these schedules; returns the names of those that were changed.
 pub(crate) fn hasten_schedules(
     found: &[(WaitingSchedule, DateTime<Utc>)],
 ) -> Statement<Vec<String>> {
@@ -91,7 +90,7 @@ pub(crate) fn hasten_schedules(
 /// The payload of a schedule.
 #[derive(Debug)]
 pub(crate) struct ScheduledPayload {
-    /// Its kind, from the second version on with that.
+    /// Its kind, with the version from the second on.
     pub(crate) kind: String,
     /// The name of the schedule.
     pub(crate) name: String,
@@ -102,17 +101,17 @@ from_row! {
     ScheduledPayload { kind, name, args }
 }
 
-/// What is to become of an instant.
+/// The decision about an instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instant {
     pub(crate) at: DateTime<Utc>,
     /// Why no job is enqueued for it, if none is.
     pub(crate) skipped: Option<&'static str>,
-    /// It stands for all from this one on.
+    /// The first instant that it stands for.
     pub(crate) since: Option<DateTime<Utc>>,
 }
 
-/// What is to become of a schedule that is due.
+/// The decisions about a schedule that is due.
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) name: String,
@@ -124,7 +123,7 @@ pub(crate) struct Decided {
     pub(crate) next: Option<DateTime<Utc>>,
 }
 
-/// Carries it out; answers how many instants were fired, and how many skipped.
+/// Carries them out; returns how many instants were fired, and how many skipped.
 pub(crate) fn fire(decided: &[Decided]) -> Statement<One<(i32, i32)>> {
     let instants: Vec<(&str, &Instant)> =
         decided.iter().flat_map(|d| d.instants.iter().map(|i| (&*d.name, i))).collect();
@@ -168,8 +167,8 @@ pub(crate) struct NewSchedule {
     pub(crate) metadata: Option<Box<RawValue>>,
 }
 
-/// Tells the database of the schedules in code. Answers those of which other times were declared:
-/// those, what this binary says, and whether the former stay.
+/// Declares the schedules in code. Returns those with other times in the database: these, the times
+/// in this binary, and whether the former stay.
 pub(crate) fn declare_schedules(
     schedules: &[&NewSchedule],
     declaration: Option<i64>,

@@ -1,9 +1,9 @@
-//! What the engine's statements rely on in a session, whatever the defaults of the role and the
-//! database are.
+//! The session settings that the engine's statements rely on, whatever the defaults of the role and
+//! the database are.
 //!
-//! A worker owns its sessions and sets them up once. An operator may share them with strangers,
-//! through a transaction pooler: each of his calls is a transaction that sets up itself, and leaves
-//! nothing behind.
+//! A worker owns its sessions and sets them up once. An operator may share sessions with other
+//! clients, through a transaction pooler: each call is a transaction that sets up its own settings
+//! and leaves none behind.
 
 use std::time::Duration;
 
@@ -25,34 +25,34 @@ pub(crate) struct Deadlines {
 /// How the server plans what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plans {
-    /// As its statistics say.
+    /// By its statistics.
     Free,
-    /// Once for every call, by indexes, whatever the statistics said then: what `claim` and
-    /// `settle` need. Where a session has no such settings they make them at each call.
+    /// Once for all calls, by indexes, whatever the statistics are then: what `claim` and `settle`
+    /// need. In a session without these settings they set them at each call.
     Standing,
-    /// By indexes where there are any, whatever the statistics say: for bounded looks at tables of
-    /// any size.
+    /// By indexes if there are any, whatever the statistics are: for bounded reads of tables of any
+    /// size.
     ByIndex,
-    /// By indexes alone, in whose order rows are wanted: a page must not cost a sort of everything
-    /// there is.
+    /// By indexes in whose order rows are wanted: a page must not sort the whole table.
     InOrder,
 }
 
-/// How long an operator's transaction may wait for its client before it is rolled back: whoever
-/// freezes between a call and its commit keeps others waiting no longer than a pause may.
+/// How long an operator's transaction may be idle before it is rolled back, so that a client that
+/// freezes before its commit does not block others for longer than a pause may.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// How often two connections are asked whose session they have.
+/// How often two connections are asked for their backend.
 const LOOKS: usize = 6;
 
-/// Refuses an address where a connection has no session of its own, before anything is set there.
+/// Refuses an address at which a connection does not keep a session, before anything is set there.
 ///
-/// Two connections are asked which process serves them, without preparing anything. The same one
-/// for both, or another one than before, is a transaction pooler. They are asked in the order 0, 1,
-/// 1, 0, 0, …, so that one which deals its sessions out in turn is found, too.
+/// Two connections are asked which process serves them, without preparing anything. The same
+/// process for both, or a different one than before, means a transaction pooler. They are asked in
+/// the order 0, 1, 1, 0, 0, …, so that a pooler that assigns its sessions round robin is found,
+/// too.
 ///
 /// # Errors
-/// [`StartError::TransactionPooler`], and whatever keeps it from asking.
+/// [`StartError::TransactionPooler`], and errors of the check itself.
 pub(super) async fn require_own(options: &PgConnectOptions) -> Result<(), StartError> {
     match has_own(options).await.map_err(DatabaseError::from)? {
         true => Ok(()),
@@ -124,7 +124,7 @@ pub(super) async fn for_operator<C: Call>(
         Ok(_) => call.call(&mut tx).await,
         Err(error) => Err(error),
     };
-    // In either case now: what is only queued would wait for the next call.
+    // Sent now in either case: if only queued, it would wait for the next call.
     let ended = if answer.is_ok() { tx.commit().await } else { tx.rollback().await };
     let answer = answer?;
     ended.map(|()| answer)
@@ -137,7 +137,7 @@ enum Scope {
     Transaction,
 }
 
-/// Sets all; and says whether this server only reads.
+/// Sets everything, and returns whether this server is read-only.
 async fn set(
     connection: &mut PgConnection,
     scope: Scope,

@@ -29,39 +29,39 @@ pub(crate) struct Settlement {
     pub(crate) outcome: Outcome,
     pub(crate) keep: Option<Duration>,
     pub(crate) took: Duration,
-    /// The queue of a job with a concurrency key: who has its permit next may run in its slot.
+    /// The queue of a job with a concurrency key: the next job with its permit may run in its slot.
     pub(crate) keyed_in: Option<usize>,
-    /// Set when the handler ran, or came too late to.
+    /// Set if the handler ran, or was too late to run.
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
     pub(crate) stand_in: bool,
-    /// It was refused on its own, and noted as stuck.
+    /// It was refused on its own, and recorded as stuck.
     pub(crate) stuck: bool,
     pub(crate) written: Written,
-    /// The attempt, if it failed: what is recorded of that is said in its span.
+    /// The attempt, if it failed: the failure is logged in its span.
     pub(crate) failed: Option<Arc<Attempt>>,
 }
 
-/// Whether an outcome is written already.
+/// Whether an outcome has already been written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Written {
     #[default]
     No,
-    /// The handler completed its job: at most a permit is left to be freed.
+    /// The handler completed its job: at most its permit must still be freed.
     Yes,
-    /// The worker ends, or was reaped, before the handler's transaction was over.
+    /// The worker ended or was reaped before the handler's transaction ended.
     Unknown,
 }
 
-/// What was seen of a job that its handler completed, or meant to.
+/// What is known about a job whose handler completed it, or tried to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
-    /// The claim that has it, or had.
+    /// The claim that has or had it.
     pub(crate) claim: ClaimId,
     pub(crate) written: Written,
 }
 
-/// What a handler's run is measured as.
+/// The measurements of a handler's run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ran {
     /// Index into the worker's queues.
@@ -75,7 +75,7 @@ pub(crate) struct Ran {
 }
 
 impl Settlement {
-    /// Of a job whose handler did not run.
+    /// The settlement of a job whose handler did not run.
     pub(crate) fn of(claim: ClaimId, job: i64, outcome: Outcome) -> Self {
         Self {
             claim,
@@ -92,7 +92,7 @@ impl Settlement {
         }
     }
 
-    /// The same, as far as that was seen of its job.
+    /// Adds what is known about a completion.
     pub(crate) fn seen(self, seen: Option<Seen>) -> Self {
         let Some(Seen { claim, written }) = seen else { return self };
         let outcome = match written {
@@ -104,7 +104,7 @@ impl Settlement {
         Self { claim, written, outcome, ..self }
     }
 
-    /// How long it took, where that is written down.
+    /// How long it took, if that is recorded.
     fn kept_time(&self) -> Option<Duration> {
         (self.keep.is_some() || self.outcome.failure().is_some()).then_some(self.took)
     }
@@ -118,7 +118,7 @@ impl Settlement {
         }
     }
 
-    /// What became of it, where a settle has answered that.
+    /// What became of it, according to a settle.
     pub(crate) fn ending(&self, answered: Option<Ending>) -> Option<Ending> {
         match self.written {
             Written::No => answered,
@@ -128,7 +128,7 @@ impl Settlement {
     }
 }
 
-/// What a settle answers.
+/// The answer of a settle.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
     /// The jobs that did not end as requested.
@@ -162,10 +162,10 @@ pub(crate) struct Next<'a> {
     pub(crate) room: Vec<i32>,
 }
 
-/// Records the outcomes of claimed jobs. Returns the jobs that ended otherwise than requested,
+/// Records the outcomes of claimed jobs. Returns the jobs that ended differently than requested,
 /// those that got a permit, and those that the worker claimed. Its parameters: the worker, the
-/// number of the claim of what it unblocks, the queues and the room of each, and the columns of
-/// the outcomes.
+/// number of the claim of what it unblocks, the queues and the room of each, and the columns of the
+/// outcomes.
 fn sql() -> &'static str {
     static SQL: LazyLock<String> = LazyLock::new(|| {
         let outcomes = record("outcomes", COLUMNS.iter(), 5, Sent::Many);

@@ -1,5 +1,5 @@
-//! Where connections come from: a pool's options, and where an address names several hosts, the one
-//! of them that takes writes now.
+//! Where connections come from: a pool's options, and if an address names several hosts, the one
+//! that accepts writes now.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use tokio::time::timeout;
 use super::address::{Address, Wanted};
 use crate::error::{DatabaseError, InvalidAddress, StartError};
 
-/// Of a pool that nobody else has made.
+/// The maximum of a pool that jobkit creates.
 const CONNECTIONS: u32 = 16;
 
-/// A pool and, where its address named several hosts, these. The pool's options are those of the
-/// host that is kept. Whoever cannot connect there looks through all hosts and sets the options to
-/// another one: the others follow, and so does the pool itself.
+/// A pool and, if its address named several hosts, these. The pool's options are those of the
+/// current host. A service that cannot connect there tries all hosts and sets the options to
+/// another one; other services and the pool itself follow.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pool: PgPool,
-    /// `None` where there is one host: nothing is asked then that was not asked before.
+    /// `None` if there is only one host, which needs no extra checks.
     hosts: Option<Arc<Hosts>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Source {
 struct Hosts {
     all: Vec<PgConnectOptions>,
     wanted: Wanted,
-    /// The number of the host that is kept.
+    /// The number of the current host.
     kept: watch::Sender<usize>,
 }
 
@@ -42,9 +42,8 @@ impl From<PgPool> for Source {
 }
 
 impl Source {
-    /// What is at this address. Workers and operators take nothing but the pool's options, so it
-    /// opens no connection unless somebody enqueues with it: there is nothing to look after in the
-    /// background, either.
+    /// The source at this address. Workers and operators only use the pool's options, so the pool
+    /// opens no connection unless it is used to enqueue, and needs no background task.
     pub(crate) fn at(url: &str) -> Result<Self, InvalidAddress> {
         let Address { hosts: all, wanted } = Address::parse(url)?;
         let pool = PgPoolOptions::new().max_connections(CONNECTIONS);
@@ -64,29 +63,29 @@ impl Source {
         self.hosts.is_some()
     }
 
-    /// Whether a server that only reads is not the one that is wanted, and another may be.
+    /// Whether a read-only server is not the wanted one, and another host may be.
     pub(super) fn wants_writes(&self) -> bool {
         self.hosts.as_ref().is_some_and(|hosts| hosts.wanted == Wanted::Writes)
     }
 
-    /// The number of the host that is kept.
+    /// The number of the current host.
     pub(super) fn kept(&self) -> usize {
         self.hosts.as_ref().map_or(0, |hosts| *hosts.kept.borrow())
     }
 
-    /// Completes when another host than this one is kept: what is asked there is asked in vain.
+    /// Completes when this is no longer the current host, so that calls to it are pointless.
     pub(super) async fn left(&self, host: usize) {
         let Some(hosts) = &self.hosts else { return std::future::pending().await };
         let mut kept = hosts.kept.subscribe();
-        // Fails only without a sender.
+        // This fails only without a sender.
         let _left = kept.wait_for(|kept| *kept != host).await;
     }
 
-    /// Opens something at the host that is kept, or else at the first of all where that succeeds,
-    /// and keeps that one. Returns its number, too.
+    /// Opens something at the current host, or else at the first host where that succeeds, which
+    /// becomes the current one. Returns its number, too.
     ///
-    /// Half the time is for the one that is kept, the other half for all at once: one that is
-    /// frozen holds up nobody.
+    /// Half the time is for the current host, the other half for all hosts at once, so that a
+    /// frozen one does not delay the others.
     pub(super) async fn open<T: Send + 'static, E: Unopened, F>(
         &self,
         most: Duration,
@@ -135,7 +134,7 @@ impl Source {
 
 /// Why nothing was opened at a host.
 pub(super) trait Unopened: From<DatabaseError> + Send + 'static {
-    /// Whether nobody was there to say more.
+    /// Whether the server did not answer at all.
     fn is_silence(&self) -> bool;
 }
 
@@ -151,13 +150,13 @@ impl Unopened for StartError {
     }
 }
 
-/// The first that succeeds; or what says most of those that did not.
+/// The first success, or the most informative failure.
 async fn first_of<T: 'static, E: Unopened>(mut all: JoinSet<Result<T, E>>) -> Result<T, E> {
     let mut failure = None;
     while let Some(opened) = all.join_next().await {
         match opened {
             Ok(Ok(opened)) => return Ok(opened),
-            // A server that answers says more than one that is not there.
+            // The error of a server that answered says more than that of an unreachable one.
             Ok(Err(error)) => match (&failure, &error) {
                 (Some(_), error) if error.is_silence() => {}
                 _ => failure = Some(error),
@@ -168,7 +167,7 @@ async fn first_of<T: 'static, E: Unopened>(mut all: JoinSet<Result<T, E>>) -> Re
     Err(failure.expect("there are several hosts"))
 }
 
-/// Refuses a server that only reads.
+/// Refuses a read-only server.
 pub(super) async fn require_writes(connection: impl PgExecutor<'_>) -> Result<(), DatabaseError> {
     let ask = "select pg_catalog.current_setting('transaction_read_only') operator(pg_catalog.=) \
                'on' as reads_only";

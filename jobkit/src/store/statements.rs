@@ -1,5 +1,5 @@
-//! What the runtime asks of the database, in one table; what is special about a claim, a settle and
-//! an enqueue is in files of their own.
+//! The statements of the runtime, in one table. Claim, settle and enqueue are in files of their
+//! own.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ statements! {
     /// Queues with ready jobs, and whether a live worker serves each, for start-up to name.
     fn unserved_queues() -> Vec<(String, bool)> = include_str!("sql/jobs_unserved.sql");
 
-    /// Renews the lease, and says up to which of its claims all jobs have begun.
+    /// Renews the lease, and reports up to which of its claims all jobs have begun.
     fn renew_lease(worker: i64, stopping: bool, begun: i64) -> One<Pulse>
         = "select alive, lapsed, stop, cancel from jobkit.heartbeat($1, $2, $3)",
         trace_span!("jobkit.heartbeat", worker);
@@ -67,10 +67,10 @@ statements! {
 pub(crate) struct StoredPayload {
     /// Its kind, from the second version on with that.
     pub(crate) name: String,
-    /// Of a dead letter, not a job.
+    /// Whether it is of a dead letter, not a job.
     pub(crate) dead: bool,
     pub(crate) id: i64,
-    /// How many of its name were met among the jobs, or the dead letters.
+    /// How many of its name were found among the jobs, or the dead letters.
     pub(crate) met: u32,
     pub(crate) args: String,
 }
@@ -79,16 +79,16 @@ from_row! {
     StoredPayload { name, dead, id, met, args }
 }
 
-/// What the database answers to a heartbeat.
+/// The answer to a heartbeat.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     /// False when this worker was reaped.
     pub(crate) alive: bool,
     /// The lease had lapsed when it was renewed.
     pub(crate) lapsed: bool,
-    /// Somebody wants this worker to stop.
+    /// An operator has asked this worker to stop.
     pub(crate) stop: bool,
-    /// Jobs of this worker that are to be cancelled.
+    /// Jobs of this worker to be cancelled.
     pub(crate) cancel: Vec<i64>,
 }
 
@@ -116,25 +116,25 @@ statements! {
         = "select unnest(job_ids) from jobkit.claims
             where worker_id = $1 and n <= $2 and n <> all ($3::bigint[])";
 
-    /// Gives such claims back, or only some of their jobs; answers how many jobs they held.
+    /// Gives such claims back, or only some of their jobs; returns how many jobs they held.
     /// `suspect` are lost calls that asked for a single job.
     fn release_lost(worker: i64, concluded: i64, held: &[i64], suspect: &[i64],
             jobs: Option<&[i64]>) -> One<i32>
         = "select jobkit.release_lost($1, $2, $3, $4, $5)",
         debug_span!("jobkit.release", worker, concluded);
 
-    /// Looks for what a reaper has to do: whether a lease has lapsed, whether a claim has no
-    /// worker, and when that was so.
+    /// Checks for work of a reaper: whether a lease has lapsed, whether a claim has no worker, and
+    /// the time of the check.
     fn reap_look() -> One<(bool, bool, DateTime<Utc>)> = include_str!("sql/reap_look.sql");
 
-    /// Removes workers whose lease has lapsed, in the name of one whose lease has not.
+    /// Removes workers whose lease has lapsed, on behalf of one whose lease has not.
     fn reap_workers(reaper: i64) -> Vec<i64> = "select * from jobkit.reap_workers($1)",
         trace_span!("jobkit.reap");
 
     /// Claims without a worker.
     fn orphaned_claims() -> Vec<ClaimId> = "select worker_id, n from jobkit.orphaned_claims()";
 
-    /// Takes back one claim without a worker, or only some of its jobs; answers how many it held.
+    /// Takes back one claim without a worker, or only some of its jobs; returns how many it held.
     fn reap_claim(worker: i64, n: i64, jobs: Option<&[i64]>) -> One<i32>
         = "select jobkit.reap_claim($1, $2, $3)",
         debug_span!("jobkit.reap", worker, n);
@@ -149,22 +149,22 @@ from_row! {
     ClaimId { worker: "worker_id", n }
 }
 
-// Jobs with which a transition fails.
+// Jobs for which a transition fails.
 
 statements! {
-    /// Notes that a transition failed with these jobs, one by one, through no fault of theirs.
-    /// Answers how long to leave each alone.
+    /// Records that a transition failed for each of these jobs, through no fault of theirs. Returns
+    /// how long to leave each alone.
     fn stick(transition: &str, jobs: &[i64], errors: &[String], worker: i64)
         -> Vec<(i64, Duration)>
         = "select job_id, wait from jobkit.stick($1, $2, $3, $4)";
 
-    /// Notes that they went through.
+    /// Records that they are no longer stuck.
     fn unstick(jobs: &[i64]) -> ()
         = "delete from jobkit.stuck_jobs s where s.job_id = any ($1)";
 }
 
-/// Takes ready jobs that the server cannot read out of the way of a claim it refused. Answers the
-/// jobs, and what the server said of each.
+/// Moves unreadable ready jobs out of the way of a claim that the server refused. Returns the jobs,
+/// each with the server's error.
 pub(crate) fn set_aside(claim: &Claim<'_>) -> Statement<Vec<(i64, String)>> {
     Statement::new("select job_id, error from jobkit.set_aside($1, $2, $3, $4)")
         .spanned(debug_span!("jobkit.set_aside", worker = claim.id.worker))
@@ -177,26 +177,26 @@ pub(crate) fn set_aside(claim: &Claim<'_>) -> Statement<Vec<(i64, String)>> {
 // What is due.
 
 statements! {
-    /// Makes due jobs ready, for a worker that looks again after so long.
+    /// Makes due jobs ready, for a worker that looks again after this long.
     fn promote(limit: i32, worker: i64, poll: PgInterval) -> One<Promoted>
         = include_str!("sql/jobs_promote.sql"),
         trace_span!("jobkit.promote");
 
-    /// Replays the dead letters whose kind says so, once their time has come; answers how many.
+    /// Replays the dead letters whose kind says so, once their time has come; returns how many.
     fn replay_due(limit: i32) -> One<i32> = "select jobkit.replay_due($1)",
         trace_span!("jobkit.replay");
 
-    /// The oldest operation that is open, or a certain one if it is; and how long it rests.
+    /// The oldest open operation, or this one if it is open, and how long until its next step.
     fn next_operation(only: Option<i64>) -> Option<(i64, Duration)>
         = include_str!("sql/operations_next.sql");
 
-    /// One step of an operation, about so many jobs or dead letters: `step` or `done`; `None` when
-    /// somebody else is at it, or it has ended.
+    /// Takes one step of an operation, of about this many jobs or dead letters: `step` or `done`;
+    /// `None` if somebody else is working on it, or it has ended.
     fn operate(operation: i64, limit: i32) -> One<Option<String>>
         = "select outcome from jobkit.operate($1, $2)",
         debug_span!("jobkit.operate", operation);
 
-    /// Ends an operation before all is done, as `cancelled` or `failed`; answers whether it was
+    /// Ends an operation before all is done, as `cancelled` or `failed`; returns whether it was
     /// open.
     fn stop_operation(operation: i64, state: &str, error: Option<&str>, actor: Option<&str>)
         -> One<bool>
@@ -210,13 +210,14 @@ pub(crate) struct Promoted {
     pub(crate) jobs: i32,
     /// When the next one is due, or the next schedule.
     pub(crate) next: Option<Duration>,
-    /// Whether an operation is open: seen here, since this is the look that is made anyway.
+    /// Whether an operation is open, which is checked here since this statement runs anyway.
     pub(crate) operating: bool,
     /// Whether a schedule is due.
     pub(crate) firing: bool,
-    /// Whether enqueues tell of all that becomes due until the worker looks again: it sleeps.
+    /// Whether the worker sleeps, so that enqueues notify it of everything that becomes due until
+    /// it looks again.
     pub(crate) told: bool,
-    /// In how long somebody has to look at the bound of a queue, if there is one.
+    /// After how long the bounds of queues must be checked, if there are any.
     pub(crate) look_in: Option<Duration>,
 }
 
@@ -226,38 +227,39 @@ from_row! {
 
 // Permits that became free.
 
-/// Waits for everybody who may have decided without having seen a worker that just registered, for
-/// so long at most.
+/// Waits, at most this long, for transactions that may have decided without seeing a worker that
+/// just registered.
 pub(crate) fn sweep_start(patience: Duration) -> Statement<()> {
     let milliseconds = i32::try_from(patience.as_millis()).unwrap_or(i32::MAX);
     Statement::new("select jobkit.sweep_start($1)").bind(milliseconds)
 }
 
 statements! {
-    /// Whether the next periodic sweep is due, and whether something explains what it may find.
+    /// Whether the next periodic sweep is due, and whether there is an explanation for what it may
+    /// find.
     fn sweep_begin(every: PgInterval) -> One<(bool, bool)>
         = "select due, explained from jobkit.sweep_begin($1)";
 
-    /// Fills one page of the keys with blocked jobs, those after a group and key. Answers how many
+    /// Fills one page of the keys with blocked jobs, those after a group and key. Returns how many
     /// jobs became ready, and after which key the next page begins.
     fn sweep_keys(group: &str, key: &str, limit: i32)
         -> One<(i32, Option<String>, Option<String>)>
         = "select unblocked, last_group, last_key from jobkit.sweep($1, $2, $3)",
         trace_span!("jobkit.sweep");
 
-    /// Takes permits back from ready jobs that nobody serves; answers how many there were.
+    /// Takes permits back from ready jobs that nobody serves; returns how many there were.
     fn sweep_unserved(limit: i32) -> One<i32> = "select jobkit.sweep_unserved($1)",
         trace_span!("jobkit.sweep");
 
-    /// Ends waiting jobs whose cancel was cut short; answers how many.
+    /// Ends waiting jobs whose cancel was cut short; returns how many.
     fn sweep_cancelled(limit: i32) -> One<i32> = "select jobkit.sweep_cancelled($1)",
         trace_span!("jobkit.sweep");
 
-    /// Adds to the count of what nothing explained.
+    /// Adds to the count of unexplained finds.
     fn sweep_note(jobs: i32) -> () = "select jobkit.sweep_note($1)";
 }
 
-// Measures, and what is kept for a while.
+// Measures, and what is kept for a limited time.
 
 /// What a worker has counted of one queue, kind and outcome.
 #[derive(Debug, serde::Serialize)]
@@ -278,27 +280,28 @@ pub(crate) fn measure(rows: &[Measured<'_>]) -> Statement<()> {
 }
 
 statements! {
-    /// Removes old entries of the audit, the oldest first; answers how many.
+    /// Removes old entries of the audit, the oldest first; returns how many.
     fn prune_audit(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_audit($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes rows of unique keys that hold nothing any more; answers how many.
+    /// Removes rows of unique keys that hold nothing any more; returns how many.
     fn prune_keys(limit: i32) -> One<i32>
         = "select jobkit.prune_keys($1)", trace_span!("jobkit.prune");
 
-    /// Removes old measures; answers how many rows.
+    /// Removes old measures; returns how many rows.
     fn prune_measures(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_measures($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes old runs of schedules; answers how many.
+    /// Removes old runs of schedules; returns how many.
     fn prune_runs(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_runs($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes dead letters that were resolved a while ago; answers how many.
+    /// Removes dead letters that were resolved a while ago; returns how many.
     fn prune_resolved(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_resolved($1, $2)", trace_span!("jobkit.prune");
 
-    /// Makes the partitions of the history for so many days to come; answers how many it made.
+    /// Creates the partitions of the history for this many days to come; returns how many it
+    /// created.
     fn prepare_days(days: i32) -> One<i32> = "select jobkit.finished_prepare($1)";
 
     /// How many days of the history there are from today on.
@@ -333,8 +336,8 @@ impl Call for RemoveDay {
         debug_span!("jobkit.prune", day = %self.day)
     }
 
-    /// Each statement on its own: DETACH … CONCURRENTLY refuses a transaction. Cut short anywhere,
-    /// the next run finds the partition and goes on from there.
+    /// Each statement on its own, since DETACH … CONCURRENTLY cannot run in a transaction. If it is
+    /// interrupted, the next run finds the partition and continues from there.
     async fn call(&self, connection: &mut PgConnection) -> sqlx::Result<()> {
         forget_day(self.day).call(connection).await?;
         for statement in self.detach.iter().chain([&self.remove]) {

@@ -5,7 +5,7 @@ use crate::error::DatabaseError;
 /// Keys looked at by one call.
 const PAGE: i32 = 500;
 
-/// A page that unblocked so many may have more to give: a key gives 1,000 permits at a time.
+/// A page that unblocked this many may have more: a key grants 1,000 permits at a time.
 const AGAIN: i32 = 1000;
 
 /// Fills every key with free permits and blocked jobs, page by page; returns how many jobs became

@@ -1,4 +1,4 @@
-//! What the testing kit asks.
+//! Statements of the testing kit.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -36,7 +36,7 @@ statements! {
     /// Reaps a worker, lapsed or not.
     fn lose_lease(worker: i64) -> Option<i64> = include_str!("sql/tests_lose_lease.sql");
 
-    /// Ends the sessions of the database that listen; answers how many.
+    /// Ends the sessions of the database that listen; returns how many.
     fn drop_listeners() -> One<u32>
         = "select count(*) from pg_catalog.pg_stat_activity a, pg_terminate_backend(a.pid)
             where a.datname = current_database() and a.application_name = 'jobkit listen'";
@@ -45,12 +45,12 @@ statements! {
     fn shift_times(by: PgInterval) -> () = include_str!("sql/tests_advance.sql");
 }
 
-/// What a drain finds in a database.
+/// The state of a database for a drain.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// It knows all of the kinds.
+    /// All kinds are announced.
     pub(crate) announced: bool,
-    /// Their limits and rates are as they say.
+    /// Their limits and rates are as declared.
     pub(crate) limited: bool,
     /// The history has partitions for the days to come.
     pub(crate) has_days: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Prepared {
 
 from_row! { Prepared { announced, limited, has_days, waits, queues, ready } }
 
-/// How far the database is prepared for these kinds, and for so many days of history.
+/// How far the database is prepared for these kinds, and for this many days of history.
 pub(crate) fn prepared(policies: &[Policy], days: i32) -> Statement<One<Prepared>> {
     Statement::new(include_str!("sql/tests_prepared.sql"))
         .bind(column(policies, |policy| policy.kind))
@@ -84,7 +84,7 @@ pub(crate) struct StoredJob {
     pub(crate) max_attempts: u16,
     pub(crate) run_at: DateTime<Utc>,
     pub(crate) created_at: DateTime<Utc>,
-    /// In how long it is due, unless it is.
+    /// After how long it is due, unless it is due now.
     pub(crate) due_in: Option<Duration>,
     pub(crate) concurrency_key: Option<String>,
     pub(crate) dead_letter_key: Option<String>,
@@ -103,12 +103,12 @@ from_row! {
         retry_for, state }
 }
 
-/// Calls of handlers, on their way to whoever has the connection.
+/// Calls of handlers, on their way to the owner of the connection.
 pub(crate) type Mailbox = UnboundedReceiver<Asked>;
 
 type Made<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// A call of a handler; it is answered where it is made.
+/// A call of a handler, with the channel for its answer.
 pub(crate) struct Asked(Box<dyn FnOnce(&mut PgConnection) -> Made<'_> + Send>);
 
 impl Asked {
@@ -117,7 +117,7 @@ impl Asked {
     }
 }
 
-/// Where handlers leave their calls, and where these arrive.
+/// The two ends of a channel for the calls of handlers.
 pub(crate) fn mailbox() -> (UnboundedSender<Asked>, Mailbox) {
     unbounded_channel()
 }
@@ -127,7 +127,7 @@ impl Ask for UnboundedSender<Asked> {
         let (answers, answer) = oneshot::channel();
         let asked = Asked(Box::new(move |connection| {
             Box::pin(async move {
-                // A handler that was dropped waits for no answer.
+                // A dropped handler does not wait for an answer.
                 let _waits = answers.send(call.call(connection).await);
             })
         }));

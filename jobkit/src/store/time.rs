@@ -1,5 +1,5 @@
-//! Times as the server has them: its years go from 4713 BC to 294276, and there are `infinity` and
-//! `-infinity`. chrono's conversion panics on what is beyond its own.
+//! Times in the server's range: years from 4713 BC to 294276, and `infinity` and `-infinity`.
+//! chrono's conversion panics beyond its own range.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use sqlx::postgres::types::PgInterval;
 use sqlx::postgres::{PgArgumentBuffer, PgTypeInfo, PgValueRef};
 use sqlx::{Decode, Encode, Postgres, Type};
 
-/// A duration as PostgreSQL takes it; microseconds at the finest, 10,000 years at the longest.
+/// A duration as an interval of PostgreSQL: in microseconds, at most 10,000 years.
 pub(crate) fn interval(duration: Duration) -> PgInterval {
     const LONGEST: i64 = 10_000 * 365 * 24 * 60 * 60 * 1_000_000;
     let microseconds = i64::try_from(duration.as_micros()).unwrap_or(LONGEST).min(LONGEST);
@@ -34,11 +34,11 @@ pub(super) fn text_of(interval: &PgInterval) -> String {
     text
 }
 
-/// Microseconds from 1970 to 2000, where the server's count begins.
+/// Microseconds from 1970 to 2000, the server's epoch.
 const EPOCH: i64 = 946_684_800_000_000;
 
-/// A time that is one of chrono's, whatever the server says: what is beyond is the first or the
-/// last there is. The last goes back to the server as `infinity`, so that a place behind it is one.
+/// A time clamped to chrono's range. The last one goes back to the server as `infinity`, so that a
+/// page can continue after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Time(pub(crate) DateTime<Utc>);
 

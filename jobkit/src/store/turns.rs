@@ -6,8 +6,8 @@ use super::idle::Open;
 
 /// A connection, and whose turn it is to use it.
 ///
-/// First come, first served; but of the patient ones one at a time stands in the queue. So whoever
-/// is not patient waits for one call of a patient one at most, and nobody waits for ever.
+/// First come, first served, but only one patient caller queues at a time. So an impatient caller
+/// waits for at most one call of a patient one, and nobody waits for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     patient: Mutex<()>,
@@ -27,7 +27,7 @@ impl Turns {
         Turn { connection: self.connection.lock().await, _patient: patient }
     }
 
-    /// The connection, or none where there is one, if nobody uses it now.
+    /// The connection, if there is one and nobody is using it now.
     pub(super) fn unused(&self) -> Option<MutexGuard<'_, Option<Open>>> {
         self.connection.try_lock().ok()
     }
@@ -37,10 +37,10 @@ impl Turns {
     }
 }
 
-/// How long a patient one may wait for a lock where all the others wait for it meanwhile: most
-/// calls not for long, and now and then one for as long as on a connection of its own. So a lock
-/// that is never free for a short while (a day of history that somebody always reads) puts off its
-/// duty, not for ever; and the others do without the connection for a twentieth of the time.
+/// How long a patient caller may wait for a lock while all others wait for the connection: most
+/// calls not for long, and occasionally one as long as on its own connection. So a lock that is
+/// rarely free (a day of history that somebody always reads) delays its duty but not for ever, and
+/// the others miss the connection for a twentieth of the time.
 #[derive(Debug)]
 pub(super) struct Patience {
     lock: Duration,

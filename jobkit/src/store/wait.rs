@@ -1,16 +1,16 @@
-//! What those ask who wait for the end of a job.
+//! Statements for waiting until a job ends.
 
 use super::call::statements;
 use super::read::{from_column, from_row};
 
-/// Where a job stands that somebody waits for.
+/// The state of a job that somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaited {
     /// Its end will be notified.
     Live,
-    /// Somebody has its row in hand.
+    /// A transaction holds its row.
     Held,
-    /// It is not there.
+    /// It does not exist.
     Gone,
 }
 
@@ -42,10 +42,10 @@ from_row! {
 }
 
 statements! {
-    /// Has the ends of these jobs notified, and says where each stands.
+    /// Requests notifications of the ends of these jobs, and returns the state of each.
     fn await_jobs(jobs: &[i64]) -> Vec<(i64, Awaited)>
         = "select job_id, state from jobkit.await_jobs($1)";
 
-    /// How those of these jobs ended of which something is kept.
+    /// How these jobs ended, as far as that is kept.
     fn ends_of(jobs: &[i64]) -> Vec<EndRow> = include_str!("sql/jobs_ends.sql");
 }

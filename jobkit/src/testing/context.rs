@@ -8,8 +8,8 @@ use crate::context::{Attempt, Facts};
 use crate::stop::{Stop, WorkerWide};
 use crate::{JobContext, JobId, StopReason};
 
-/// A context for calling [`Job::run`](crate::Job::run) in a test: job 0, first attempt of 20, not
-/// asked to stop, unless you say otherwise. Its checkpoints are kept in memory.
+/// A context for calling [`Job::run`](crate::Job::run) in a test: by default job 0, first attempt
+/// of 20, not asked to stop. Its checkpoints are kept in memory.
 ///
 /// ```
 /// # use jobkit::{Job, JobContext, JobError, job, report::Verdict};
@@ -41,7 +41,7 @@ pub fn context<S>(state: S) -> ContextBuilder<S> {
     }
 }
 
-/// Makes a [`JobContext`] for a test; from [`context`].
+/// Builds a [`JobContext`] for a test; created by [`context`].
 #[derive(Debug)]
 #[must_use = "a context is made by `build`"]
 pub struct ContextBuilder<S> {
@@ -54,41 +54,41 @@ pub struct ContextBuilder<S> {
 }
 
 impl<S> ContextBuilder<S> {
-    /// What [`JobContext::id`] says.
+    /// Sets [`JobContext::id`].
     pub fn id(self, id: i64) -> Self {
         Self { id: JobId(id), ..self }
     }
 
-    /// What [`JobContext::kind`] says.
+    /// Sets [`JobContext::kind`].
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.facts.kind = kind.into();
         self
     }
 
-    /// What [`JobContext::queue`] says.
+    /// Sets [`JobContext::queue`].
     pub fn queue(self, queue: impl Into<String>) -> Self {
         Self { queue: queue.into(), ..self }
     }
 
-    /// What [`JobContext::attempt`] says, counted from 1.
+    /// Sets [`JobContext::attempt`], counted from 1.
     pub fn attempt(mut self, number: u32) -> Self {
         self.facts.attempt = number;
         self
     }
 
-    /// What [`JobContext::max_attempts`] says.
+    /// Sets [`JobContext::max_attempts`].
     pub fn max_attempts(mut self, max_attempts: u32) -> Self {
         self.facts.max_attempts = max_attempts;
         self
     }
 
-    /// What [`JobContext::snoozes`] says.
+    /// Sets [`JobContext::snoozes`].
     pub fn snoozes(mut self, snoozes: u32) -> Self {
         self.facts.snoozes = snoozes;
         self
     }
 
-    /// What [`JobContext::created_at`] says.
+    /// Sets [`JobContext::created_at`].
     pub fn created_at(mut self, created_at: DateTime<Utc>) -> Self {
         self.facts.created_at = created_at;
         self
@@ -100,45 +100,44 @@ impl<S> ContextBuilder<S> {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// What [`JobContext::tags`] says.
+    /// Sets [`JobContext::tags`].
     pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.facts.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// What [`JobContext::metadata`] says.
+    /// Sets [`JobContext::metadata`].
     pub fn metadata(mut self, metadata: Value) -> Self {
         let json = serde_json::value::to_raw_value(&metadata);
         self.facts.metadata = Some(json.expect("a JSON value is JSON"));
         self
     }
 
-    /// Carries a text, as [`JobContext::carried`] says.
+    /// Adds a text to [`JobContext::carried`].
     pub fn carries(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.facts.carried.set(name, value);
         self
     }
 
-    /// As if a schedule of this name had enqueued the job for this instant, which
-    /// [`JobContext::instant`] says.
+    /// Sets [`JobContext::instant`], as if a schedule of this name had enqueued the job.
     pub fn instant(self, schedule: &str, instant: DateTime<Utc>) -> Self {
         self.metadata(json!({ "schedule": schedule, "instant": instant.to_rfc3339() }))
     }
 
-    /// As if the worker stopped already: [`JobContext::stopping`] completes at once.
+    /// As if the worker were already stopping: [`JobContext::stopping`] completes immediately.
     pub fn stopping(self) -> Self {
         self.stops.stop();
         self
     }
 
-    /// As if the attempt had to end already, for this reason: [`JobContext::cancelled`] completes
-    /// at once.
+    /// As if the attempt already had to end, for this reason: [`JobContext::cancelled`] completes
+    /// immediately.
     pub fn cancelled(self, reason: StopReason) -> Self {
         self.stops.cancel(reason);
         self
     }
 
-    /// A handle with which to stop the handler later, while it runs.
+    /// A handle to stop the handler while it runs.
     #[must_use]
     pub fn stops(&self) -> Stops {
         self.stops.clone()
@@ -185,13 +184,13 @@ impl Default for Stops {
 }
 
 impl Stops {
-    /// The worker stops: [`JobContext::stopping`] completes, and the handler has its grace.
+    /// As if the worker were stopping: [`JobContext::stopping`] completes.
     pub fn stop(&self) {
         self.worker.stopping.cancel();
     }
 
-    /// The attempt must end, for this reason: [`JobContext::cancelled`] completes, and so does
-    /// [`JobContext::stopping`].
+    /// As if the attempt had to end, for this reason: [`JobContext::cancelled`] and
+    /// [`JobContext::stopping`] complete.
     pub fn cancel(&self, reason: StopReason) {
         self.stop.ask(reason);
     }

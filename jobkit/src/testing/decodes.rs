@@ -4,9 +4,9 @@ use crate::Declared;
 use crate::encryption;
 use crate::stored::Stored;
 
-/// The job that a worker reads from a payload of this version, as an old release stored it. Fails
-/// if the payload cannot be read, and says why with the path inside it. Like
-/// [`Registration::reads`](crate::Registration::reads), but lets you look at what was read.
+/// Decodes a payload of this version, as an old release stored it, in the way a worker does. Panics
+/// if it cannot be read, with the reason and the path inside it. Like
+/// [`Registration::reads`](crate::Registration::reads), but returns the job.
 ///
 /// ```
 /// # use jobkit::{Job, JobContext, job};

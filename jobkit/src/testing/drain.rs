@@ -19,8 +19,9 @@ const MOST: usize = 1000;
 /// How long a handler that was asked to stop may take.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// Runs what is ready, and what that enqueues, until nothing is ready. It claims, runs and settles
-/// jobs with the code of a worker, but in the session of the test, and so within its transaction.
+/// Runs ready jobs, and the jobs that these enqueue, until none is ready. It claims, runs and
+/// settles jobs with the code of a worker, but in the session of the test, and so within its
+/// transaction.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};
@@ -42,13 +43,13 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// ```
 ///
 /// It runs one job after another: from the queue whose oldest job has been ready the longest, and
-/// within that queue in the order in which a worker claims. Decoding, timeouts, panics, backoff,
-/// keys, limits, expiry and dead letters work as in production. Timeouts take real time.
+/// within a queue in the order of a worker's claim. Decoding, timeouts, panics, backoff, keys,
+/// limits, expiry and dead letters work as in production. Timeouts take real time.
 ///
 /// Handlers that use a pool of their own are outside the transaction: they do not see what the test
-/// wrote, and the drain does not see what they enqueue. Put the transaction into a `tokio` mutex,
-/// give that to the handlers in their state, and drain through it; it is locked for each step, not
-/// while handlers run. Or give the test a database of its own (`#[sqlx::test]`), and drain through
+/// wrote, and the drain does not see what they enqueue. Either put the transaction into a `tokio`
+/// mutex, pass it to the handlers in their state, and drain through it; it is locked for each step,
+/// not while handlers run. Or give the test its own database (`#[sqlx::test]`), and drain through
 /// the pool.
 #[must_use = "nothing runs until `run` is awaited"]
 pub struct Drain {
@@ -69,7 +70,7 @@ impl Default for Drain {
 }
 
 impl Drain {
-    /// Runs all jobs linked into the binary of the test, of all queues.
+    /// A drain of all queues, with all jobs linked into the test binary.
     pub fn new() -> Self {
         Self {
             states: batch::states(),
@@ -83,17 +84,17 @@ impl Drain {
         }
     }
 
-    /// As [`Worker::state`](crate::Worker::state).
+    /// Like [`Worker::state`](crate::Worker::state).
     pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
         if !self.states.insert(state) {
             let name = std::any::type_name::<S>();
-            self.problems.push(format!("the state `{name}` was given twice: give each type once"));
+            self.problems.push(format!("the state `{name}` was given twice: set each type once"));
         }
         self
     }
 
-    /// As [`Worker::only`](crate::Worker::only): others stay where they are, and their states need
-    /// not be given.
+    /// Like [`Worker::only`](crate::Worker::only): other jobs are left alone, and their states are
+    /// not needed.
     pub fn only<J: JobTypes>(mut self) -> Self {
         let (registry, problems) = Registry::only(&J::list());
         self.registry = Some(registry);
@@ -101,13 +102,13 @@ impl Drain {
         self
     }
 
-    /// As [`Worker::jobs`](crate::Worker::jobs).
+    /// Like [`Worker::jobs`](crate::Worker::jobs).
     pub fn jobs(mut self, registrations: impl IntoIterator<Item = Registration>) -> Self {
         self.registry = Some(Registry::of(registrations));
         self
     }
 
-    /// Serves this queue. If no queue is given, all are served.
+    /// Serves this queue. By default, all are served.
     pub fn queue(mut self, name: impl Into<String>) -> Self {
         self.queues.insert(name.into());
         self
@@ -119,27 +120,27 @@ impl Drain {
         Self { at_once: slots.max(1), ..self }
     }
 
-    /// Makes at most about this many attempts, instead of 1,000; [`Report::is_done`] says whether
+    /// Makes at most about this many attempts, instead of 1,000; [`Report::is_done`] tells whether
     /// that was enough.
     pub fn at_most(self, attempts: usize) -> Self {
         Self { at_most: attempts, ..self }
     }
 
-    /// Also runs what becomes due within this time: delays, snoozes, retries. Whenever nothing is
-    /// ready, time [advances](super::advance) until something is. Without this, nothing runs that
-    /// was not due when the drain began, however soon it would be.
+    /// Also runs jobs that become due within this time: delays, snoozes, retries. Whenever nothing
+    /// is ready, time [advances](super::advance) until something is. Without this, only jobs that
+    /// were due when the drain began run.
     pub fn over(self, time: Duration) -> Self {
         Self { over: time, ..self }
     }
 
-    /// Also declares the schedules that these jobs have of their own, and fires what is due, as a
-    /// worker does: a drain of schedules begins with the first one, and [`over`](Self::over) or
-    /// [`advance`](super::advance) makes their times come.
+    /// Also declares the schedules of these jobs, and fires those that are due, as a worker does.
+    /// The first such drain declares them; [`over`](Self::over) or [`advance`](super::advance) then
+    /// makes them due.
     pub fn schedules(self) -> Self {
         Self { schedules: true, ..self }
     }
 
-    /// Drains, and reports what became of each attempt.
+    /// Drains, and reports the outcome of each attempt.
     ///
     /// # Errors
     /// [`StartError::Problems`] lists everything that is missing, as for

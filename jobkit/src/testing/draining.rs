@@ -18,38 +18,38 @@ use crate::store::{
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};
 
-/// How many jobs one look promotes, and how many schedules it fires.
+/// How many jobs one call promotes, and how many schedules it fires.
 const BATCH: i32 = 1000;
 
-/// How often in a row time may pass, or something become due, without a job that runs.
+/// How often in a row time may pass, or something become due, without a job running.
 const FRUITLESS: u32 = 50;
 
-/// A drain under way.
+/// A drain in progress.
 pub(super) struct Draining<S> {
     pub(super) session: S,
     pub(super) crew: Crew,
-    /// The queues asked for; none, and it is all.
+    /// The queues to serve; if empty, all.
     pub(super) queues: BTreeSet<String>,
-    /// The queues of the jobs that are linked in or were met.
+    /// The queues of the jobs that are linked or were found.
     pub(super) known: BTreeSet<String>,
     pub(super) at_once: usize,
     /// How many attempts may still be made.
     pub(super) left: usize,
     /// How much time may still pass.
     pub(super) over: Duration,
-    /// How much has.
+    /// How much has passed.
     pub(super) moved: Duration,
     pub(super) schedules: bool,
     /// Whether time may pass at all.
     pub(super) passes: bool,
-    /// How often it did since a job ran.
+    /// How often it has passed since a job ran.
     pub(super) woken: u32,
-    /// What was due at the beginning is ready, or nothing waits for a time.
+    /// Whether everything that was due at the beginning is ready, or nothing waits for a time.
     pub(super) begun: bool,
-    /// The queues with ready jobs as they were found at the beginning, until they are looked at.
+    /// The queues with ready jobs as found at the beginning, until they are looked at.
     pub(super) ready: Option<Vec<String>>,
-    /// When the jobs were enqueued that were met, by the clock before time was moved: what their
-    /// handlers derive from that stays as it was.
+    /// When the jobs found were enqueued, by the clock before time was moved, so that values that
+    /// handlers derive from it do not change.
     pub(super) born: HashMap<i64, DateTime<Utc>>,
     pub(super) report: Report,
 }
@@ -59,7 +59,7 @@ impl<S: Session> Draining<S> {
         Ok(call.call(&mut **self.session.connection().await?).await?)
     }
 
-    /// Does what the start of a worker does, as far as it was not done before.
+    /// Does what the start of a worker does, as far as it has not been done.
     pub(super) async fn prepare(&mut self) -> Result<(), StartError> {
         let registry = Arc::clone(&self.crew.registry);
         self.known.extend(registry.policies().iter().map(|policy| policy.queue.to_owned()));
@@ -94,7 +94,7 @@ impl<S: Session> Draining<S> {
         Ok(())
     }
 
-    /// One life after another, each for the queues that are known by then.
+    /// One trial after another, each for the queues known by then.
     pub(super) async fn run(&mut self) -> Result<(), DatabaseError> {
         loop {
             let queues = if self.queues.is_empty() { &self.known } else { &self.queues }.clone();
@@ -103,7 +103,7 @@ impl<S: Session> Draining<S> {
             trial.register(&mut **self.session.connection().await?).await?;
             let lived = self.live(&mut trial).await;
             let ended = trial.deregister(&mut **self.session.connection().await?).await;
-            // The first error is the one that tells.
+            // The first error is the informative one.
             if lived? {
                 return Ok(ended?);
             }
@@ -111,10 +111,10 @@ impl<S: Session> Draining<S> {
         }
     }
 
-    /// Runs until nothing is left to do, or there are queues that this trial does not serve; says
-    /// which.
+    /// Runs until nothing is left to do, or there are queues that this trial does not serve.
+    /// Returns which of the two.
     async fn live(&mut self, trial: &mut Trial) -> Result<bool, DatabaseError> {
-        // Not again unless time passes: what a test finds shall not depend on how fast it is.
+        // Not again unless time passes: the result of a test should not depend on its speed.
         if !std::mem::replace(&mut self.begun, true) {
             self.promote(trial).await?;
         }
@@ -151,7 +151,7 @@ impl<S: Session> Draining<S> {
         }
     }
 
-    /// Waits for what was started, and writes what becomes of it.
+    /// Waits for running jobs, and writes their outcomes.
     async fn settle(&mut self, trial: &mut Trial) -> Result<(), DatabaseError> {
         while trial.is_busy() {
             let news = trial.news().await;
@@ -168,7 +168,7 @@ impl<S: Session> Draining<S> {
         Ok(())
     }
 
-    /// Lets time pass until something is ready, if it may; says whether there is.
+    /// Lets time pass until something is ready, if allowed. Returns whether something is.
     async fn wake(&mut self, trial: &Trial) -> Result<bool, DatabaseError> {
         if !self.passes || self.woken == FRUITLESS {
             return Ok(false);
@@ -188,7 +188,7 @@ impl<S: Session> Draining<S> {
         Ok(true)
     }
 
-    /// Makes ready what is due; says whether anything was, and in how long something will be.
+    /// Promotes due jobs. Returns whether there were any, and after how long the next is due.
     async fn promote(&mut self, trial: &Trial) -> Result<(bool, Option<Duration>), DatabaseError> {
         let fired = self.schedules && self.fire().await?;
         let promote = promote(BATCH, trial.worker(), interval(Duration::ZERO));
@@ -196,7 +196,7 @@ impl<S: Session> Draining<S> {
         Ok((fired || promoted.jobs > 0, promoted.next))
     }
 
-    /// Fires schedules that are due; says whether there were any.
+    /// Fires due schedules. Returns whether there were any.
     async fn fire(&mut self) -> Result<bool, DatabaseError> {
         let due = self.call(&due_schedules(BATCH, &[], None)).await?;
         let decided: Vec<_> = due.into_iter().filter_map(|due| decided(due, self.moved)).collect();
@@ -208,8 +208,8 @@ impl<S: Session> Draining<S> {
     }
 }
 
-/// What becomes of a schedule where time was moved by so much: decided by the clock that would show
-/// then, and told by the one there is.
+/// Decides a schedule after time was moved by this much: with the moved clock, and then converted
+/// to the real one.
 fn decided(due: DueSchedule, moved: Duration) -> Option<Decided> {
     let seen = due.next_at;
     let then = DueSchedule { next_at: due.next_at + moved, now: due.now + moved, ..due };
@@ -222,9 +222,9 @@ fn decided(due: DueSchedule, moved: Duration) -> Option<Decided> {
     Some(Decided { seen, ..decided })
 }
 
-/// Announces kinds and their limits, and makes partitions for the history. Unless `anew`, kinds
-/// that are there are not written again: that would lock them for as long as the transaction lasts,
-/// and tests which run side by side would wait for each other. Returns what was found.
+/// Announces kinds and their limits, and makes partitions for the history. Unless `anew`, existing
+/// kinds are not written again: that would lock them for the whole transaction, and concurrent
+/// tests would wait for each other. Returns what was found.
 pub(super) async fn prepare(
     registry: &Registry,
     session: &mut dyn Session,

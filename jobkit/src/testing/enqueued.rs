@@ -13,7 +13,7 @@ use crate::store::{Call, StoredJob, stored_jobs};
 use crate::stored::Stored;
 use crate::{Declared, JobId};
 
-/// A job that waits or runs. It dereferences to its payload.
+/// A waiting or running job. It dereferences to its payload.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Enqueued<J> {
@@ -27,9 +27,9 @@ pub struct Enqueued<J> {
     pub queue: String,
     /// Its priority; a smaller number runs first.
     pub priority: i16,
-    /// How many attempts were charged so far.
+    /// How many attempts have been charged.
     pub attempts: u32,
-    /// How many it has in all.
+    /// How many it has in total.
     pub max_attempts: u16,
     /// When it is due.
     pub run_at: DateTime<Utc>,
@@ -47,9 +47,9 @@ pub struct Enqueued<J> {
     pub tags: Vec<String>,
     /// Its metadata.
     pub metadata: Option<Value>,
-    /// How long after it is due it may begin, if that was said of this job.
+    /// How long after it is due it may start, if that was set for this job.
     pub expires: Option<Duration>,
-    /// For how long it is tried again, if that was said of this job.
+    /// For how long it is retried, if that was set for this job.
     pub retry_for: Option<Duration>,
 }
 
@@ -90,9 +90,9 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
     }
 }
 
-/// The jobs of this type that wait or run, in the order of their ids; in a transaction, including
-/// those that it has enqueued itself. Use it for what an assertion about one job cannot say. It
-/// returns all of them; to look at some, `retain` those.
+/// The waiting and running jobs of this type, ordered by id; in a transaction, including those that
+/// it has enqueued itself. Use it for checks that an assertion about one job cannot express. It
+/// returns all of them; to check only some, `retain` these.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};
@@ -124,7 +124,7 @@ pub(super) async fn stored<J: Declared>(session: &mut dyn Session) -> sqlx::Resu
     stored_jobs(&kinds).call(&mut **session.connection().await?).await
 }
 
-/// What they are, and what is wrong with one that does not decode.
+/// Decodes them. The error says what is wrong with one that does not decode.
 pub(super) fn read<J: Declared + DeserializeOwned>(
     stored: Vec<StoredJob>,
 ) -> sqlx::Result<Vec<Enqueued<J>>> {

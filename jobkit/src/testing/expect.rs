@@ -20,8 +20,8 @@ const POLL: Duration = Duration::from_millis(10);
 /// How many jobs a message lists.
 const LISTED: usize = 20;
 
-/// Fails unless a matching job of this type waits or runs, and returns the first. The message lists
-/// the jobs that are there instead.
+/// Panics unless a matching job of this type waits or runs, and returns the first. The message
+/// lists the existing jobs.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -45,7 +45,7 @@ pub fn assert_enqueued<'a, J: Declared + DeserializeOwned>(
     AssertEnqueued(Expectation::new(session, fits))
 }
 
-/// Fails if a matching job of this type waits or runs, and lists those that match.
+/// Panics if a matching job of this type waits or runs, and lists those that match.
 ///
 /// ```no_run
 /// # use jobkit::{Enqueue, Job, JobContext, job};
@@ -65,19 +65,19 @@ pub fn refute_enqueued<'a, J: Declared + DeserializeOwned>(
     RefuteEnqueued(Expectation::new(session, fits))
 }
 
-/// Made by [`assert_enqueued`]; looks when it is awaited.
+/// Returned by [`assert_enqueued`]; checks when it is awaited.
 #[derive(Debug)]
 #[must_use = "nothing is looked for until this is awaited"]
 pub struct AssertEnqueued<'a, J>(Expectation<'a, J>);
 
-/// Made by [`refute_enqueued`]; looks when it is awaited.
+/// Returned by [`refute_enqueued`]; checks when it is awaited.
 #[derive(Debug)]
 #[must_use = "nothing is looked for until this is awaited"]
 pub struct RefuteEnqueued<'a, J>(Expectation<'a, J>);
 
 impl<J> AssertEnqueued<'_, J> {
-    /// Waits at most this long for such a job. Use it through a pool: what others enqueue is seen
-    /// once it is committed.
+    /// Waits at most this long for such a job. Use it with a pool: jobs that others enqueue are
+    /// visible once they are committed.
     pub fn within(mut self, patience: Duration) -> Self {
         self.0.patience = patience;
         self
@@ -85,7 +85,7 @@ impl<J> AssertEnqueued<'_, J> {
 }
 
 impl<J> RefuteEnqueued<'_, J> {
-    /// Keeps looking for this long, during which no such job may come.
+    /// Keeps checking for this long, during which no such job may appear.
     pub fn within(mut self, patience: Duration) -> Self {
         self.0.patience = patience;
         self
@@ -140,7 +140,7 @@ struct Expectation<'a, J> {
 
 enum Found<J> {
     Fits(Box<Enqueued<J>>),
-    /// None fits; what is there instead.
+    /// None matches; what exists instead.
     None(String),
 }
 
@@ -155,7 +155,7 @@ impl<'a, J: Declared + DeserializeOwned> Expectation<'a, J> {
         }
     }
 
-    /// Looks until one fits or the patience ends.
+    /// Checks until one matches or the time is over.
     async fn look(&mut self) -> Found<J> {
         let end = Instant::now() + self.patience;
         loop {
@@ -180,7 +180,7 @@ impl<'a, J: Declared + DeserializeOwned> Expectation<'a, J> {
         stored.unwrap_or_else(|error| panic!("{}: {error}", self.at))
     }
 
-    /// The kinds of which jobs are there.
+    /// The kinds of the existing jobs.
     async fn others(&mut self) -> String {
         let kinds = match self.session.connection().await {
             Ok(mut connection) => kinds_stored().call(&mut connection).await,
@@ -196,7 +196,7 @@ impl<'a, J: Declared + DeserializeOwned> Expectation<'a, J> {
     }
 }
 
-/// What is said of the jobs of a type, none of which fits.
+/// The text about the jobs of a type, none of which matches.
 fn listed<J: Declared>(stored: &[StoredJob]) -> String {
     let (kind, count) = (J::POLICY.kind, stored.len());
     let mut text = match count {

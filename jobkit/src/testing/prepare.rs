@@ -27,11 +27,11 @@ pub enum BeginError {
     Database(#[from] DatabaseError),
 }
 
-/// Begins a transaction for everything that a test does; without a commit, nothing of it stays.
+/// Begins a transaction for everything that a test does; without a commit, nothing is kept.
 ///
 /// Once per process, it migrates the database and announces the jobs that are linked into the test,
 /// as the start of a worker does. (Otherwise each test would do so in its own transaction, and
-/// tests that run side by side would wait for each other.)
+/// concurrent tests would wait for each other.)
 ///
 /// # Errors
 /// [`BeginError`]: those of [`migrate`](crate::migrate()) and [`announce`](crate::announce()).

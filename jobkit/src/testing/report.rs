@@ -10,7 +10,7 @@ use crate::{Declared, JobId};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Each attempt, in the order in which they ended.
+    /// The attempts, in the order in which they ended.
     pub runs: Vec<Run>,
     pub(super) done: bool,
 }
@@ -21,7 +21,7 @@ impl Default for Report {
     }
 }
 
-/// An attempt that ended, or a job that did not begin, because it had expired or could not be read.
+/// An attempt that ended, or a job that did not start because it had expired or could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Run {
@@ -33,25 +33,25 @@ pub struct Run {
     pub queue: String,
     /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The recorded reason for its failure.
     pub error: Option<String>,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The job succeeded.
     Finished,
-    /// It failed, and is tried again after this wait.
+    /// It failed, and is retried after this wait.
     Retried(Duration),
-    /// It asked to run again after this wait, or was told to.
+    /// It was snoozed, or told to wait, for this long.
     Snoozed(Duration),
     /// It was given back, uncharged.
     Released,
-    /// The job ended as pointless, or had expired; or another one has taken its place.
+    /// The job was discarded or had expired, or another one has taken its place.
     Discarded,
     /// The job was cancelled.
     Cancelled,
@@ -62,8 +62,7 @@ pub enum Outcome {
 }
 
 impl Report {
-    /// Whether everything that it was asked for has run, without reaching the
-    /// [limit](super::Drain::at_most) of attempts.
+    /// Whether everything has run, without reaching the [limit](super::Drain::at_most) of attempts.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.done
@@ -78,13 +77,13 @@ impl Report {
         })
     }
 
-    /// What became of all attempts, in their order.
+    /// The outcomes of all attempts, in order.
     #[must_use]
     pub fn outcomes(&self) -> Vec<Outcome> {
         self.runs.iter().map(|run| run.outcome).collect()
     }
 
-    /// Fails unless everything has run and every attempt finished its job; lists those that did
+    /// Panics unless everything has run and every attempt finished its job; lists those that did
     /// not.
     #[track_caller]
     pub fn assert_finished(&self) -> &Self {

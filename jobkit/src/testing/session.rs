@@ -6,19 +6,19 @@ use std::pin::Pin;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::Mutex;
 
-/// What the kit works through: `&mut *tx` or `&mut *connection`; `&pool`; or a `tokio` mutex of the
+/// A session for the kit: `&mut *tx` or `&mut *connection`; `&pool`; or a `tokio` mutex of the
 /// transaction or connection, which handlers have in their state.
 #[diagnostic::on_unimplemented(
-    message = "the kit does not work through `{Self}`",
-    label = "not a pool, a connection or a transaction with its star",
-    note = "write `&pool`, `&mut *tx` (mind the star), `&mut *connection`, or `&mutex`"
+    message = "the testing kit cannot use `{Self}`",
+    label = "not a pool, a connection or a dereferenced transaction",
+    note = "write `&pool`, `&mut *tx` (note the `*`), `&mut *connection`, or `&mutex`"
 )]
 pub trait Session: fmt::Debug + Send + sealed::Sealed {
     /// The connection, for one call.
     #[doc(hidden)]
     fn connection(&mut self) -> Opening<'_>;
 
-    /// Whether handlers work on the very connection.
+    /// Whether handlers use the same connection.
     #[doc(hidden)]
     fn is_shared(&self) -> bool {
         false
@@ -57,7 +57,7 @@ impl<C: DerefMut<Target = PgConnection> + fmt::Debug + Send> Session for &Mutex<
     }
 }
 
-/// The connection in what is locked.
+/// The connection behind the lock.
 struct Locked<'a, C>(tokio::sync::MutexGuard<'a, C>);
 
 impl<C: DerefMut<Target = PgConnection>> std::ops::Deref for Locked<'_, C> {

@@ -4,14 +4,15 @@ use super::session::Session;
 use crate::error::DatabaseError;
 use crate::store::{Call, interval, shift_times};
 
-/// Lets this much time pass for everything that waits in the database: what is due within it is due
-/// now, so that the next [`Drain`](super::Drain) runs it. This covers delays, snoozes, retries,
-/// expiry, rates, pauses of keys, unique keys that are held, automatic replays, and schedules.
+/// Lets this much time pass for everything that waits in the database: whatever would become due in
+/// that time is due now, so that the next [`Drain`](super::Drain) runs it. This covers delays,
+/// snoozes, retries, expiry, rates, pauses of keys, held unique keys, automatic replays, and
+/// schedules.
 ///
-/// The clock does not change: whatever has a time is moved into the past, within the transaction of
+/// The clock does not change: all stored times are moved into the past, within the transaction of
 /// the test. That includes `created_at`, so a job's
-/// [`idempotency_key`](crate::JobContext::idempotency_key) changes. Within one drain
-/// [over](super::Drain::over) a time, it stays the same.
+/// [`idempotency_key`](crate::JobContext::idempotency_key) changes. Within one drain with
+/// [`over`](super::Drain::over), the key stays the same.
 ///
 /// ```no_run
 /// # use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Claiming: how ready jobs come into the process, and when it looks for them.
+//! Claiming: how ready jobs get into the process, and when it looks for them.
 
 mod ahead;
 pub(crate) mod claimer;

@@ -14,7 +14,7 @@ pub struct Counts {
     pub finished: u64,
     /// Attempts that failed and are retried.
     pub retried: u64,
-    /// Runs put off by the job itself.
+    /// Runs that the job itself snoozed.
     pub snoozed: u64,
     /// Jobs that became dead letters.
     pub buried: u64,
@@ -24,27 +24,27 @@ pub struct Counts {
     pub cancelled: u64,
     /// Jobs given back uncharged.
     pub released: u64,
-    /// Outcomes that came too late: the claim was lost, nothing was written.
+    /// Outcomes that came too late: the claim was lost, and nothing was written.
     pub lost: u64,
     /// Jobs of dead workers taken back.
     pub reaped: u64,
-    /// Jobs whose claim was never answered, given back.
+    /// Jobs given back because the answer to their claim was lost.
     pub unanswered: u64,
     /// Ready rows whose job was gone.
     pub orphans: u64,
-    /// Jobs that asked for a permit of their concurrency key and did not get one at once: they
-    /// were blocked, or, when somebody held the key for long, are ready again.
+    /// Jobs that did not immediately get a permit of their concurrency key: they were blocked or,
+    /// if the key was locked for long, are ready again.
     pub blocked: u64,
-    /// Blocked jobs a sweep found that had a free permit and nothing to explain it; always 0, if
-    /// all is well.
+    /// Blocked jobs that a sweep found although there was a free permit, without an explanation;
+    /// should always be 0.
     pub swept: u64,
-    /// Events that [hooks](crate::hooks) were not told of, since too many waited.
+    /// Events that were dropped because the [hooks](crate::hooks) were too slow.
     pub unheard: u64,
 }
 
 macro_rules! counters {
     ($($name:ident)*) => {
-        /// The same, counting.
+        /// The live counters behind [`Counts`].
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $(pub(crate) $name: Counter,)*
@@ -64,7 +64,7 @@ counters! {
 }
 
 impl Counters {
-    /// Counts attempts that ended so; `None` for outcomes that came too late.
+    /// The counter of attempts with this outcome; `None` for outcomes that came too late.
     pub(crate) fn of(&self, outcome: Option<Outcome>) -> &Counter {
         match outcome {
             None => &self.lost,

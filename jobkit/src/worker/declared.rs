@@ -1,5 +1,5 @@
-//! What the code of a worker says of schedules. Of several binaries the newest is heard of which a
-//! worker lives.
+//! The schedules in the code of a worker. If binaries differ, the newest one with a live worker
+//! decides.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::migrate::checksum;
 use crate::schedule::Times;
 use crate::store::{Link, NewSchedule, clock, declaration, declare_schedules, schedules_of_others};
 
-/// Schedules in code, and the number that the whole of them has in the database.
+/// Schedules in code, and the number of this set in the database.
 #[derive(Clone)]
 pub(crate) struct Declared {
     schedules: Vec<(Times, NewSchedule)>,
     number: Option<i64>,
-    /// Those whose times are a newer binary's, which was said.
+    /// Those that keep the times of a newer binary, which was logged.
     stay: HashSet<String>,
 }
 
@@ -23,12 +23,12 @@ impl Declared {
         Self { schedules, number: None, stay: HashSet::new() }
     }
 
-    /// Its number, once it was told.
+    /// Its number, once it was declared.
     pub(super) fn number(&self) -> Option<i64> {
         self.number
     }
 
-    /// Tells the database.
+    /// Declares them in the database.
     pub(super) async fn tell(&mut self, link: &mut Link) -> Result<(), DatabaseError> {
         if self.schedules.is_empty() {
             return Ok(());
@@ -38,7 +38,7 @@ impl Declared {
         self.declare(link, number).await
     }
 
-    /// Tells it again, where a schedule is as another binary says.
+    /// Declares them again, if a schedule is from another binary.
     pub(crate) async fn tell_again(&mut self, link: &mut Link) -> Result<(), DatabaseError> {
         let Some(number) = self.number else { return Ok(()) };
         let names: Vec<&str> = self.schedules.iter().map(|(_, it)| &*it.name).collect();
@@ -70,16 +70,16 @@ impl Declared {
                     schedule,
                     declared,
                     says,
-                    "jobkit: a newer binary with a live worker declares other times of a schedule, \
-                     which stay while it lives"
+                    "jobkit: a newer binary with a live worker declares other times for a \
+                     schedule, which apply while it lives"
                 );
             }
         }
         Ok(())
     }
 
-    /// Of what each process of one release says, whatever the order. The payload and what goes with
-    /// it may be of one process: its host, or when it started.
+    /// A digest that is the same for each process of a release, whatever the order. It excludes the
+    /// payload and its metadata, which may depend on the process: its host, or when it started.
     fn digest(&self) -> String {
         let said = self.schedules.iter().map(|(_, schedule)| {
             let schedule = NewSchedule {

@@ -5,8 +5,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::lock::Lock;
 
-/// The promoter's alarm clock: when to look for due jobs sooner than otherwise. A hint, as
-/// everything that wakes.
+/// The promoter's alarm clock, which makes it look for due jobs sooner. Like all wake-ups, it is
+/// only a hint.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     at: Lock<Option<Instant>>,
@@ -14,7 +14,7 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// A job will be due after this time from now.
+    /// A job will be due this long from now.
     pub(crate) fn after(&self, delay: Duration) {
         let Some(due) = Instant::now().checked_add(delay) else { return };
         let mut at = self.at.lock();
@@ -24,12 +24,12 @@ impl Due {
         }
     }
 
-    /// A look begins: whatever was told before is found by it.
+    /// A look begins, which finds everything announced before.
     pub(crate) fn looks(&self) {
         *self.at.lock() = None;
     }
 
-    /// Completes after this rest, or sooner when a job is due.
+    /// Completes after this rest, or sooner if a job is due.
     pub(crate) async fn rest(&self, rest: Duration) {
         let end = Instant::now() + rest;
         loop {

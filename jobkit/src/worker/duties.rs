@@ -1,4 +1,4 @@
-//! The duties of a worker: what it does beside claiming, running and settling.
+//! The duties of a worker: everything besides claiming, running and settling.
 
 mod listener;
 mod operation_runner;

@@ -8,14 +8,14 @@ use crate::lock::Lock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettleFault {
-    /// The database does not hear of it.
+    /// The write is not sent.
     Unsent,
-    /// It is committed, and the answer is lost. The worker writes it once more, and is told that
-    /// the claim is not held any more.
+    /// The write is committed, but the answer is lost. The worker writes it again, and learns that
+    /// the claim is no longer held.
     Unanswered,
 }
 
-/// The fault of the next write, if there is to be one.
+/// The fault of the next write, if any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults(Arc<Lock<Option<SettleFault>>>);
 
@@ -24,7 +24,7 @@ impl Faults {
         *self.0.lock() = Some(fault);
     }
 
-    /// Makes the call, unless it is to fail.
+    /// Makes the call, unless it should fail.
     pub(crate) async fn of<T>(
         &self,
         call: impl Future<Output = Result<T, DatabaseError>>,

@@ -1,4 +1,4 @@
-//! What becomes of jobs when a transition of many fails, and one of them may be why.
+//! Handles a transition of many jobs that fails, possibly because of one of them.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use super::some::some;
 use crate::error::DatabaseError;
 use crate::store::{Call, Link, stick};
 
-/// What is stuck of the jobs of a transition: the server refuses each of them alone.
+/// The stuck jobs of a transition: those that the server refuses alone.
 pub(crate) type Stuck = Vec<(i64, DatabaseError)>;
 
-/// Does with each of these jobs what was refused for all of them, in halves and halves of those:
-/// one that cannot be holds back no other. Counts what was done, and says what is left.
+/// Applies to each of these jobs what was refused for all of them, by halves, so that one bad job
+/// does not affect others. Returns how many were done, and which are stuck.
 ///
 /// # Errors
-/// What is nobody's fault among them, such as a lost connection, ends it.
+/// An error that no job caused, such as a lost connection, ends it.
 pub(crate) async fn by_halves<'a, C: Call<Answer = i32>>(
     link: &mut Link,
     jobs: &'a [i64],
@@ -35,8 +35,8 @@ pub(crate) async fn by_halves<'a, C: Call<Answer = i32>>(
     Ok(stuck)
 }
 
-/// Says in the log and in the database which jobs are stuck, and returns how long to leave each
-/// alone. As well as it can: what is wrong with the rows of these may be wrong with more.
+/// Records in the log and in the database which jobs are stuck, and returns how long to leave each
+/// alone. This is best effort: what is wrong with their rows may affect others.
 pub(crate) async fn report(
     link: &mut Link,
     transition: &str,
@@ -56,7 +56,7 @@ pub(crate) async fn report(
     let (jobs, errors): (Vec<_>, Vec<_>) =
         stuck.iter().map(|(job, error)| (*job, error.to_string())).unzip();
     link.call(&stick(transition, &jobs, &errors, worker)).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "jobkit: could not note that jobs are stuck");
+        tracing::warn!(%error, "jobkit: could not record that jobs are stuck");
         Vec::new()
     })
 }

@@ -15,7 +15,7 @@ use super::signals::Signals;
 use crate::StopReason;
 use crate::hooks::{Event, Hooks};
 
-/// How long handlers that were dropped may take to leave.
+/// How long dropped handlers may take to end.
 const LEAVING: Duration = Duration::from_millis(500);
 
 /// A running worker. Call [`run_until_signal`](Self::run_until_signal), or [`stop`](Self::stop) it
@@ -48,9 +48,10 @@ pub(super) struct Engine {
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     pub(super) claims: CancellationToken,
-    /// The owner has stopped the worker and its handlers: what outlasts it goes back in the end.
+    /// The owner has stopped the worker and its handlers: jobs that outlast it are given back in
+    /// the end.
     pub(super) in_order: CancellationToken,
-    /// End handlers without their graces.
+    /// End handlers without their grace periods.
     pub(super) hurry: CancellationToken,
     pub(super) duties: CancellationToken,
     /// Write what is left and end.
@@ -58,7 +59,7 @@ pub(super) struct Stops {
     /// End without writing what is left.
     pub(super) give_up: CancellationToken,
     pub(super) heartbeat: CancellationToken,
-    /// What a test wants to fail.
+    /// Faults injected by a test.
     #[cfg(feature = "testing")]
     pub(super) faults: super::faults::Faults,
 }
@@ -86,23 +87,23 @@ impl WorkerHandle {
         !self.engine.ledger.snapshot().held.is_empty()
     }
 
-    /// The id this worker is registered under; it changes if the worker is reaped while it cannot
-    /// renew its lease.
+    /// The id under which this worker is registered; it changes if the worker is reaped because it
+    /// could not renew its lease.
     #[must_use]
     pub fn id(&self) -> i64 {
         self.engine.ledger.worker()
     }
 
-    /// Makes the next write of outcomes fail, to test what that does to handlers: a job may run
-    /// again although it succeeded, or its outcome may be written late.
+    /// Makes the next write of outcomes fail, to test handlers against it: a job may run again
+    /// although it succeeded, or its outcome may be written late.
     #[cfg(feature = "testing")]
     pub fn fail_next_settle(&self, fault: crate::testing::SettleFault) {
         self.engine.stops.faults.set(fault);
     }
 
     /// Completes when the worker claims no more jobs: it is being stopped, by its owner or by an
-    /// operator through the database, or the schema has moved on beyond this binary. In the last
-    /// case, running jobs go on until [`stop`](Self::stop) is called.
+    /// operator through the database, or the schema has become too new for this binary. In the last
+    /// case, running jobs continue until [`stop`](Self::stop) is called.
     ///
     /// The future outlives the handle, so a server can stop in step with the worker:
     ///
@@ -114,15 +115,15 @@ impl WorkerHandle {
         self.engine.stops.claims.clone().cancelled_owned()
     }
 
-    /// Stops cleanly. The worker claims no more jobs. Handlers are told ([`JobContext::stopping`])
-    /// and may end within the stop grace; then they are asked to end ([`JobContext::cancelled`]).
-    /// After the cancel grace they are dropped, and their jobs are given back without charging an
-    /// attempt. Outcomes are written; the heartbeat ends last.
+    /// Stops gracefully. The worker claims no more jobs. Handlers are told
+    /// ([`JobContext::stopping`]) and may finish within the stop grace; then they are asked to end
+    /// ([`JobContext::cancelled`]). After the cancel grace they are dropped, and their jobs are
+    /// given back without charging an attempt. Outcomes are written, and the heartbeat ends last.
     ///
-    /// This takes no longer than [`Worker::stop_within`] says, unless longer graces are given. What
-    /// cannot be stopped (a handler that blocks its thread, or what [`JobContext::blocking`] runs)
-    /// is left behind then: its job's lease is renewed until it returns and the job goes back, or
-    /// until the process ends.
+    /// This takes at most as long as [`Worker::stop_within`], unless longer graces are set. Work
+    /// that cannot be stopped (a handler that blocks its thread, or a closure of
+    /// [`JobContext::blocking`]) is left behind: the lease of its job is renewed until it returns
+    /// and the job is given back, or until the process ends.
     ///
     /// [`JobContext::blocking`]: crate::JobContext::blocking
     /// [`JobContext::stopping`]: crate::JobContext::stopping
@@ -134,17 +135,16 @@ impl WorkerHandle {
 
     /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), or until the worker is
     /// [`stopping`](Self::stopping) for another reason; then [stops](Self::stop) it cleanly. A
-    /// second signal drops at once whatever still runs; those jobs are given back, uncharged, as
-    /// well.
+    /// second signal immediately drops whatever still runs; those jobs are also given back,
+    /// uncharged.
     ///
-    /// From this call on, the signals no longer end the process: what comes after this call has to.
-    /// They are received on a thread of their own, and handlers are told at once, even if one of
-    /// them blocks the only thread of the runtime; but then neither can this call return before
-    /// that handler does, nor can any runtime end. What [`JobContext::blocking`] runs holds up
-    /// neither.
+    /// From this call on, the signals no longer end the process: the code after this call has to.
+    /// They are received on a thread of their own, and handlers are told immediately, even if one
+    /// of them blocks the only thread of the runtime; but then this call cannot return, nor the
+    /// runtime end, before that handler does. Closures of [`JobContext::blocking`] delay neither.
     ///
     /// # Errors
-    /// When signals cannot be received; the worker is stopped then.
+    /// If signals cannot be received; the worker is stopped then.
     ///
     /// [`JobContext::blocking`]: crate::JobContext::blocking
     pub async fn run_until_signal(mut self) -> io::Result<()> {
@@ -162,8 +162,8 @@ impl WorkerHandle {
 }
 
 impl Engine {
-    /// What each signal does, by its number, on the thread that hears them: all that a stop does in
-    /// time and that the runtime, if it is blocked, could not. To do it twice does no harm.
+    /// What each signal does, by its number, on the thread that receives them: the parts of a stop
+    /// that must not wait for a blocked runtime. Doing it twice is harmless.
     fn on_signal(&self) -> impl FnMut(u32) + Send + use<> {
         let (claims, hurry) = (self.stops.claims.clone(), self.stops.hurry.clone());
         let running = Arc::clone(&self.running);
@@ -209,14 +209,14 @@ impl Engine {
                 let jobs = self.running.count();
                 tracing::warn!(
                     jobs,
-                    "jobkit: jobs block their threads; the lease is kept until they end, or the \
-                     process does"
+                    "jobkit: jobs block their threads; the lease is kept until they or the process \
+                     end"
                 );
             }
         }
     }
 
-    /// Whether all handlers have ended by then; nobody waits for them in a hurry.
+    /// Whether all handlers have ended by then; in a hurry, this does not wait.
     async fn ended_by(&self, at: Instant) -> bool {
         tokio::select! {
             biased;
@@ -226,15 +226,15 @@ impl Engine {
         }
     }
 
-    /// Writes what is left and ends everything, by the time that there is after the graces. What is
-    /// late is aborted with the engine.
+    /// Writes what is left and ends everything within the time after the graces. Whatever is late
+    /// is aborted with the engine.
     async fn end_services(&mut self, graces_end: Instant) {
         let last_writes = self.settings.last_writes();
         let hurry = self.stops.hurry.is_cancelled();
         let end_at = if hurry { Instant::now() } else { graces_end } + last_writes;
         let (claimers, settler) = (&mut self.claimers, &mut self.settler);
         let written = async {
-            // A claim under way ends first: what it brings is given back.
+            // A claim in progress ends first: the jobs it brings are given back.
             for claimer in claimers {
                 let _claimer_panicked = claimer.await;
             }
@@ -252,12 +252,12 @@ impl Engine {
             let _heart_panicked = (&mut self.heartbeat).await;
         };
         if timeout_at(end_at, ended).await.is_err() {
-            tracing::warn!("jobkit: the database does not answer; left to the lease");
+            tracing::warn!("jobkit: the database does not answer; leaving the rest to the lease");
         }
     }
 }
 
-/// Asks handlers to stop when their grace is over, and says so when the limit is.
+/// Asks handlers to stop when their grace is over, and logs when the limit is.
 async fn hold_to(running: Arc<Running>, grace: Duration, limit: Duration) {
     let limit_at = Instant::now() + limit;
     sleep(grace).await;
@@ -268,12 +268,12 @@ async fn hold_to(running: Arc<Running>, grace: Duration, limit: Duration) {
         tracing::warn!(
             jobs,
             "jobkit: the worker has not stopped in time, since handlers block its runtime; the \
-             lease is kept until they end, or the process does"
+             lease is kept until they or the process end"
         );
     }
 }
 
-/// Also when `stop` is dropped half-way. After a complete stop there is nothing left to end.
+/// Also if `stop` is dropped half-way. After a complete stop there is nothing left to end.
 impl Drop for Engine {
     fn drop(&mut self) {
         self.claimers.iter().for_each(JoinHandle::abort);

@@ -6,10 +6,10 @@ use crate::lock::Lock;
 
 /// How long this worker may trust its lease.
 ///
-/// Measured by the local clock from before a heartbeat was sent, so it always ends before the
-/// lease does by the database's clock (as long as both run at the same speed). That clock stands
-/// still while the machine sleeps, the lease does not: so what the time of day was ahead of it is
-/// taken off.
+/// It is measured by the local monotonic clock from before a heartbeat was sent, so it always ends
+/// before the lease does by the database's clock (as long as both run at the same speed). The
+/// monotonic clock stops while the machine sleeps, but the lease does not: so the time by which the
+/// time of day gets ahead is subtracted.
 #[derive(Debug)]
 pub(crate) struct Lease {
     length: Duration,
@@ -20,14 +20,14 @@ pub(crate) struct Lease {
 #[derive(Debug, Clone, Copy)]
 struct State {
     until: Instant,
-    /// Since when it has been held without a gap; a failed beat is a gap.
+    /// The start of the time it has been held without a gap; a failed beat is a gap.
     steady_since: Option<Instant>,
-    /// When it was last looked whether the machine had slept, and for how long it did in all.
+    /// When it was last checked whether the machine had slept, and for how long it has in total.
     looked: (Instant, SystemTime),
     slept: Duration,
 }
 
-/// By how much the time of day has to get ahead between two looks: less is a clock being adjusted.
+/// How much the time of day must get ahead between two checks: less means a clock being adjusted.
 const SLEEP: Duration = Duration::from_secs(1);
 
 impl Lease {
@@ -42,8 +42,9 @@ impl Lease {
         Self { length, margin, state: Lock::new(state) }
     }
 
-    /// A heartbeat sent at `sent` was answered; `lapsed` says that the lease had run out before by
-    /// the database's clock. One that has stepped back would not know; ours never does.
+    /// A heartbeat sent at `sent` was answered; `lapsed` says that the lease had lapsed before by
+    /// the database's clock. If that has stepped back it would not notice; the local clock never
+    /// does.
     pub(crate) fn renew(&self, sent: Instant, lapsed: bool) {
         let mut state = self.state.lock();
         let lapsed = lapsed || state.until < sent;
@@ -53,8 +54,8 @@ impl Lease {
         }
     }
 
-    /// For how long the machine has slept up to now (or its clock was set ahead, which cannot be
-    /// told apart): the lease ends that much earlier.
+    /// How long the machine has slept up to now (or its clock was set ahead, which cannot be
+    /// distinguished): the lease ends that much earlier.
     pub(crate) fn slept(&self) -> Duration {
         let mut state = self.state.lock();
         let (before, now) = (state.looked, (Instant::now(), SystemTime::now()));
@@ -69,7 +70,7 @@ impl Lease {
         state.slept
     }
 
-    /// A heartbeat failed: nothing is certain until the next one.
+    /// A heartbeat failed: the lease is uncertain until the next one.
     pub(crate) fn falter(&self) {
         self.state.lock().steady_since = None;
     }
@@ -86,7 +87,7 @@ impl Lease {
     }
 
     /// Whether it has been held for one whole lease without a gap: only then does this worker know
-    /// that others could have renewed theirs, and may reap.
+    /// that others could have renewed theirs, and it may reap.
     pub(crate) fn is_steady(&self) -> bool {
         let state = *self.state.lock();
         let steady = state.steady_since.is_some_and(|since| since.elapsed() >= self.length);

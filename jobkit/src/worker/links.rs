@@ -7,11 +7,11 @@ use super::shared::slots::Served;
 use super::start::Parts;
 use crate::store::{Link, Plans, Source, Turns};
 
-/// What the connection of several services is called.
+/// The name of the shared connection.
 const SHARED: &str = "work";
 
-/// The link of a start, and the connection of all but the heartbeat and the listener, where
-/// connections are few: it is on that one already, but waits for locks as on one of its own.
+/// The link of a start, and if connections are few the one shared by all services except the
+/// heartbeat and the listener. The start already uses that, but waits for locks as on its own.
 pub(super) fn begin(
     source: &Source,
     settings: &Settings,
@@ -27,7 +27,7 @@ pub(super) fn begin(
 }
 
 impl Parts {
-    /// For what jobs wait for.
+    /// For services that jobs wait for.
     pub(super) fn link(&self, name: &'static str) -> Link {
         self.link_for(name, false)
     }
@@ -35,7 +35,7 @@ impl Parts {
     /// For claims or outcomes.
     pub(super) fn standing_link(&self, name: &'static str) -> Link {
         let link = self.link(name);
-        // Duties have plans by the statistics, on the same connection too.
+        // Duties use plans by statistics, also on the shared connection.
         if self.shared.is_some() { link } else { link.planning(Plans::Standing) }
     }
 

@@ -1,4 +1,4 @@
-//! A worker that is there only while there is something to do.
+//! A worker that only runs while there is something to do.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -14,19 +14,20 @@ use crate::error::{DatabaseError, RunError, StartError};
 use crate::store::{Link, next_work};
 use crate::worker::shared::slots::Named;
 
-/// How long nothing was done before the worker rests.
+/// How long the worker must be idle before it rests.
 const IDLE: Duration = Duration::from_secs(60);
-/// How often it is looked whether there is something to do.
+/// How often to check whether there is something to do.
 const LOOK: Duration = Duration::from_secs(60);
-/// How often it is looked whether the worker does something: in this process.
+/// How often to check, in this process, whether the worker is busy.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// A worker that rests while there is nothing to do: it is then not registered and has no
-/// connection, so a database that suspends when idle can do so. Made by [`Worker::on_demand`].
+/// connection, so that a database that suspends when idle can do so. Returned by
+/// [`Worker::on_demand`].
 ///
 /// While it rests, it looks for work once a minute, with one statement over a short-lived
-/// connection, or when the next job, schedule or replay is due, if that is sooner. What is enqueued
-/// meanwhile begins that much later, or at once if a [`Caller`] wakes it.
+/// connection, or when the next job, schedule or replay is due, if that is sooner. Jobs enqueued
+/// meanwhile start that much later, or immediately if a [`Caller`] wakes it.
 #[must_use = "nothing runs until `run_until_signal` or `run_until` is awaited"]
 pub struct OnDemand<F> {
     build: F,
@@ -40,8 +41,7 @@ pub struct OnDemand<F> {
 pub struct Caller(Arc<Notify>);
 
 impl Caller {
-    /// Makes the worker look for work now. It knows nothing of your transaction: call it after the
-    /// commit.
+    /// Makes the worker look for work now. Call it after the commit of your transaction.
     pub fn call(&self) {
         self.0.notify_one();
     }
@@ -49,7 +49,7 @@ impl Caller {
 
 impl Worker {
     /// A worker that runs only while there is something to do, for a database that suspends when it
-    /// is idle. `build` makes the worker each time it has to start.
+    /// is idle. `build` creates the worker each time it has to start.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -68,7 +68,7 @@ impl Worker {
 
 impl<F: Fn() -> Worker> OnDemand<F> {
     /// How long the worker must have had nothing to do before it rests, 1 s or more; a minute by
-    /// default. What is due within that time keeps it up.
+    /// default. Jobs due within that time keep it running.
     pub fn idle_after(mut self, idle: Duration) -> Self {
         self.idle_after = idle;
         self
@@ -81,15 +81,14 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         self
     }
 
-    /// What wakes the worker from within this process.
+    /// A handle to wake the worker from within this process.
     #[must_use]
     pub fn caller(&self) -> Caller {
         Caller(Arc::clone(&self.called))
     }
 
-    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and then stops cleanly. The worker
-    /// starts at once, so that anything wrong with it shows, and its kinds and schedules are
-    /// announced.
+    /// Runs until SIGTERM or SIGINT (not on Unix: Ctrl-C), and then stops gracefully. The worker
+    /// starts immediately once, so that problems show, and its kinds and schedules are announced.
     ///
     /// # Errors
     /// [`RunError::Start`], as [`Worker::start`], but after the first successful start, errors that
@@ -100,7 +99,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         self.run_until(async move { signals.next().await }).await
     }
 
-    /// The same, until `stop` completes.
+    /// Like [`run_until_signal`](Self::run_until_signal), but until `stop` completes.
     ///
     /// # Errors
     /// [`RunError::Start`], as [`Worker::start`], but after the first successful start, errors that
@@ -127,7 +126,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         }
     }
 
-    /// Until there is nothing to do, or the worker is to end: whether it is.
+    /// Works until there is nothing to do or the worker should end. Returns whether it should end.
     async fn work(&self, worker: &WorkerHandle, stop: Pin<&mut impl Future<Output = ()>>) -> bool {
         tokio::select! {
             () = stop => true,
@@ -145,7 +144,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
             if worker.holds_jobs() || now != claimed {
                 (claimed, since) = (now, Instant::now());
             } else if since.elapsed() >= self.idle_after {
-                // Whoever cannot be asked may have something to do.
+                // If the database cannot be queried, there may be something to do.
                 let next = self.next_work().await.unwrap_or(Some(Duration::ZERO));
                 if next.is_none_or(|next| next > self.idle_after) {
                     return;
@@ -155,19 +154,19 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         }
     }
 
-    /// Until there is something to do: the worker that does it.
+    /// Rests until there is something to do, and starts the worker for it.
     async fn rest(&self) -> Result<WorkerHandle, StartError> {
         loop {
             let next = match self.next_work().await {
                 Ok(next) => next,
                 Err(error) => {
-                    tracing::warn!(%error, "jobkit: cannot look for something to do");
+                    tracing::warn!(%error, "jobkit: cannot check for work");
                     None
                 }
             };
             if next == Some(Duration::ZERO) {
                 match (self.build)().start().await {
-                    // It may just be waking up, or somebody be in the way.
+                    // The database may just be waking up, or a lock may be held.
                     Err(error) if may_pass(&error) => {
                         tracing::warn!(%error, "jobkit: cannot start the worker");
                     }
@@ -179,7 +178,7 @@ impl<F: Fn() -> Worker> OnDemand<F> {
         }
     }
 
-    /// How long until there is something to do; `None`: nobody knows of anything.
+    /// How long until there is something to do; `None` if nothing is known.
     async fn next_work(&self) -> Result<Option<Duration>, DatabaseError> {
         let worker = (self.build)();
         let names = || worker.queues.iter().flat_map(|pool| &pool.names);

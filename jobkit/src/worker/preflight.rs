@@ -1,4 +1,4 @@
-//! Whether this binary reads what is stored.
+//! Checks whether this binary can read stored payloads.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,25 +11,25 @@ use crate::registry::Registry;
 use crate::store::{Link, scheduled_payloads, stored_payloads};
 use crate::version::split;
 
-/// How many jobs, and how many dead letters, are looked at from each end; how many schedules.
+/// How many jobs and dead letters are looked at from each end, and how many schedules.
 const LOOKED_AT: i64 = 10_000;
 /// How many of a kind and version are read from each end.
 const READ: i64 = 20;
 /// How many ids a problem names.
 const NAMED: usize = 5;
 
-/// What [`Worker::preflight`] found: nothing that keeps this binary from running what is stored.
+/// The result of [`Worker::preflight`] if every payload that it read decodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preflight {
     /// How many payloads were read.
     pub read: usize,
-    /// What this binary leaves alone: a kind that it does not know, or a version of one; and how
-    /// many jobs, dead letters and schedules of it were met. Some other binary has to run these.
+    /// Kinds and versions that this binary does not know, with the number of jobs, dead letters and
+    /// schedules found. Another binary has to run these.
     pub left_alone: Vec<(String, u16, u32)>,
 }
 
-/// What is wrong with the payloads of a kind, and whose they are.
+/// Problems with the payloads of a kind, and the jobs that have them.
 type Findings = BTreeMap<(String, String), Vec<String>>;
 
 /// Reads a sample.
@@ -52,7 +52,7 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, StartError> 
     for stored in sample {
         let what = if stored.dead { "dead letter" } else { "job" };
         match unread(registry, &stored.name, &stored.args) {
-            // Each of its rows says how many there are in all.
+            // Each row says how many there are in total.
             None => drop(alone.insert((stored.name, what), stored.met)),
             Some(Ok(())) => report.read += 1,
             Some(Err(error)) => {
@@ -84,11 +84,11 @@ pub(super) async fn preflight(worker: &Worker) -> Result<Preflight, StartError> 
     Err(StartError::Unreadable(StartProblems(findings.into_iter().map(sentence).collect())))
 }
 
-/// What is wrong with a payload, unless it is left alone.
+/// What is wrong with a payload; `None` if it is left alone.
 fn unread(registry: &Registry, name: &str, args: &str) -> Option<Result<(), String>> {
     let known = registry.get(name)?;
     let read = || known.registration.key_of(known.kind, known.version, args.as_bytes()).map(drop);
-    // The function behind `upcast` may panic.
+    // The `upcast` function may panic.
     Some(catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("reading it panics".into())))
 }
 

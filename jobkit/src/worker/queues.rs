@@ -1,4 +1,4 @@
-//! What is wrong with the queues that a worker is to serve.
+//! Problems with the queues of a worker.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) fn problems(served: &[Served], limits: &[(String, QueueLimit)]) -> Ve
     let names: Vec<&Named> = served.iter().flat_map(|pool| &pool.names).collect();
     if names.len() > MOST_QUEUES {
         problems.push(format!(
-            "{} queues are served; at most {MOST_QUEUES} are allowed: start further workers",
+            "{} queues are served; at most {MOST_QUEUES} are allowed: start more workers",
             names.len()
         ));
     }
@@ -66,7 +66,7 @@ fn name_problem(name: &str) -> Option<String> {
     let begin = prefix.split('*').next()?;
     prefix.contains('*').then(|| {
         format!(
-            "the queue name `{name}` has a star before its end, where a pattern cannot have one: \
+            "the queue name `{name}` has a star before its end; a pattern can only end with one: \
              write `{begin}*`, or name the queues"
         )
     })
@@ -76,11 +76,11 @@ fn limit_problems(limits: &[(String, QueueLimit)]) -> Vec<String> {
     let (mut problems, mut seen) = (Vec::new(), HashSet::new());
     for (queue, limit) in limits {
         if !seen.insert(queue) {
-            problems.push(format!("the queue `{queue}` was limited twice: give all of it at once"));
+            problems.push(format!("the queue `{queue}` was limited twice: set one limit"));
         }
         if queue.ends_with('*') {
             problems.push(format!(
-                "`{queue}` cannot be limited, since a limit is for one queue: name the queue"
+                "`{queue}` cannot be limited, since a limit applies to a single queue: name the queue"
             ));
         } else {
             problems.extend(name_problem(queue));

@@ -1,5 +1,5 @@
-//! What the services of a worker share: its slots, which jobs it holds under which claims, what
-//! runs in it, and what wakes it.
+//! The state that the services of a worker share: its slots, the jobs it holds under which claims,
+//! running handlers, and wake-ups.
 
 pub(crate) mod ledger;
 pub(crate) mod measures;

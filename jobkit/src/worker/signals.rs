@@ -3,14 +3,14 @@ use std::{io, thread};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 
-/// The signals that a supervisor, or somebody at a terminal, ends a process with. They are heard on
-/// a thread of their own, so that a handler which blocks the runtime does not keep them out. It
-/// ends when this is dropped.
+/// The signals with which a supervisor, or somebody at a terminal, ends a process. They are
+/// received on a thread of their own, so that a handler that blocks the runtime does not block
+/// them. The thread ends when this is dropped.
 pub(super) struct Signals(watch::Receiver<u32>);
 
 impl Signals {
-    /// From here on these signals no longer end the process. Each is told to `told`, on the thread
-    /// that hears it and within a runtime, with its number, from 1.
+    /// From here on these signals no longer end the process. `told` is called for each, on the
+    /// thread that receives it and within a runtime, with its number, from 1.
     pub(super) fn listen(mut told: impl FnMut(u32) + Send + 'static) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let mut raised = {
@@ -34,7 +34,7 @@ impl Signals {
         Ok(Self(heard))
     }
 
-    /// Completes with the next of them.
+    /// Completes at the next signal.
     pub(super) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;

@@ -1,7 +1,7 @@
-/// How many lines the log gets of things of one sort; there may be thousands.
+/// The maximum number of log lines about items of one sort, of which there may be thousands.
 const LINES: usize = 10;
 
-/// The first few of these, to name in the log, and how many there are beside them.
+/// The first few items, to name in the log, and how many more there are.
 pub(super) fn some<T>(all: impl IntoIterator<Item = T>) -> (Vec<T>, usize) {
     let mut all = all.into_iter();
     let first = all.by_ref().take(LINES).collect();

@@ -57,7 +57,8 @@ pub(super) struct Parts {
     pub(super) reports: Arc<Reports>,
     pub(super) stops: Stops,
     pub(super) hooks: Option<Arc<Hooks<Event>>>,
-    /// The connection of all but the heartbeat and the listener, where connections are few.
+    /// The connection shared by all services except the heartbeat and the listener, if connections
+    /// are few.
     pub(super) shared: Option<Arc<Turns>>,
 }
 
@@ -113,8 +114,8 @@ pub(super) async fn start(worker: Worker) -> Result<WorkerHandle, StartError> {
     parts.spawn(registry, worker.states, Layers::new(worker.layers))
 }
 
-/// Whether this is a database to work with. Until its sessions are known to be ours nothing is set
-/// in them.
+/// Checks that the worker can use this database. Nothing is set in sessions until they are known to
+/// be its own.
 pub(super) async fn check(link: &mut Link) -> Result<(), StartError> {
     link.require_own_session().await?;
     link.check_schema().await?;
@@ -124,7 +125,7 @@ pub(super) async fn check(link: &mut Link) -> Result<(), StartError> {
     }
 }
 
-/// Registers under a random id, and says when the call began: the lease counts from there.
+/// Registers with a random id, and returns when the call began, from which the lease counts.
 async fn register(
     link: &mut Link,
     settings: &Settings,
@@ -165,7 +166,7 @@ impl Parts {
         let waiting = Arc::clone(&execution).return_overdue(self.stops.claims.clone());
         let waiting = tokio::spawn(self.stop_claims_after(waiting));
         let dispatch = self.dispatch(execution);
-        // What waits is given back before the outcomes end.
+        // Waiting jobs are given back before the settler ends.
         let claimers = self.claimers(&dispatch).into_iter().chain([waiting]).collect();
         let (drain, give_up) = (self.stops.settler.clone(), self.stops.give_up.clone());
         let settler = self.settler(&dispatch, settled).run(drain, give_up);
@@ -192,13 +193,13 @@ impl Parts {
         })
     }
 
-    /// What handlers ask of the database.
+    /// The handlers' access to the database.
     fn line(&self) -> Line<Mutex<Link>> {
         let (asks, ledger) = (Mutex::new(self.link("jobs")), Some(Arc::clone(&self.ledger)));
         Line { asks, ledger }
     }
 
-    /// Without one of these services (it panicked) the worker must not take more jobs.
+    /// If one of these services ends (by a panic), the worker must not take more jobs.
     fn stop_claims_after<F: Future<Output = ()>>(
         &self,
         service: F,
@@ -211,7 +212,7 @@ impl Parts {
     }
 
     fn heartbeat(&self) -> Heartbeat {
-        // Short deadlines: a beat that hangs must leave time for another within the lease.
+        // Short deadlines: a hanging beat must leave time for another one within the lease.
         let mut deadlines = self.settings.deadlines();
         deadlines.call = deadlines.call.min(self.settings.lease / 4);
         deadlines.lock = deadlines.lock.min(deadlines.call);

@@ -1,4 +1,4 @@
-//! What hooks are told of the worker as a whole.
+//! Events of the worker as a whole, for hooks.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::start::Parts;
 use crate::hooks::Event;
 
 impl Parts {
-    /// Tells hooks that the worker has started, and when it is stopping.
+    /// Calls hooks when the worker has started, and when it is stopping.
     pub(super) fn tell_hooks(&self) {
         let Some(hooks) = self.hooks.clone() else { return };
         let (ledger, stopping) = (Arc::clone(&self.ledger), self.stops.claims.clone());

@@ -6,9 +6,10 @@ use tokio_util::sync::CancellationToken;
 use crate::error::DatabaseError;
 use crate::store::{Call, Link};
 
-/// A background duty: one step, then a rest. All duties have this shape, and none knows another.
+/// A background duty: one step, then a rest. All duties have this shape, and are independent of
+/// each other.
 pub(crate) trait Duty: Send {
-    /// What it is called in the log.
+    /// Its name in the log.
     const NAME: &'static str;
 
     /// Whether `stop` may cut a step short.
@@ -17,12 +18,12 @@ pub(crate) trait Duty: Send {
     /// Does one round and says how long to rest.
     fn step(&mut self) -> impl Future<Output = Result<Duration, DatabaseError>> + Send;
 
-    /// Rests after a step that did not fail; a duty that somebody calls may do so for less.
+    /// Rests after a successful step; a duty that can be woken may rest for less.
     fn rest(&mut self, rest: Duration) -> impl Future<Output = ()> + Send {
         sleep(rest)
     }
 
-    /// Ends in order.
+    /// Ends gracefully.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
@@ -56,8 +57,8 @@ pub(crate) async fn run<D: Duty>(mut duty: D, stop: CancellationToken) {
     duty.close().await;
 }
 
-/// Makes a call up to five times: another worker may be doing the same right now, or somebody hold
-/// the table.
+/// Makes a call up to five times: another worker may be doing the same right now, or the table may
+/// be locked.
 pub(crate) async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answer, DatabaseError> {
     let mut tries = 0;
     loop {
@@ -70,8 +71,8 @@ pub(crate) async fn insist<C: Call>(link: &mut Link, call: &C) -> Result<C::Answ
     }
 }
 
-/// The rest after so many failures in a row: 100 ms doubled up to 5 s, jittered by half, so that
-/// workers do not all come back to a restarted server at once.
+/// The rest after this many failures in a row: 100 ms doubled up to 5 s, jittered by half, so that
+/// workers do not all return to a restarted server at once.
 pub(crate) fn backoff(failures: u32) -> Duration {
     let rest = Duration::from_millis(100).saturating_mul(2_u32.saturating_pow(failures.min(6)));
     jitter(rest.min(Duration::from_secs(5)), 0.5)

@@ -1,4 +1,4 @@
-//! How often a worker does what, and for how long it waits: all of it has defaults.
+//! Intervals and timeouts of a worker, all with defaults.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Worker {
     }
 
     /// How often all workers together look for free permits that blocked jobs missed, 1 ms to one
-    /// day; 5 s by default. They should find none: permits are passed on when a job ends.
+    /// day; 5 s by default. They should find none, since permits are passed on when a job ends.
     pub fn sweep_every(mut self, every: Duration) -> Self {
         self.settings.sweep_every = every;
         self
@@ -46,7 +46,7 @@ impl Worker {
     }
 
     /// How long the audit of what operators did is kept, up to ten years; 90 days by default. It is
-    /// kept for at least a day, whatever is set here.
+    /// kept for at least a day, whatever you set here.
     pub fn keep_audit(mut self, keep: Duration) -> Self {
         self.settings.keep_audit = keep;
         self
@@ -71,39 +71,39 @@ impl Worker {
         self
     }
 
-    /// How often an idle worker looks for jobs without being told; by default 1 s, or 4 s if it
+    /// How often an idle worker looks for jobs without a notification; by default 1 s, or 4 s if it
     /// listens and has [few connections](Self::few_connections).
     pub fn poll(mut self, every: Duration) -> Self {
         self.settings.poll = Some(every);
         self
     }
 
-    /// Whether to listen for wake-ups (the default). Otherwise jobs start up to one poll later.
+    /// Whether to listen for notifications (the default). Otherwise jobs start up to one poll
+    /// later.
     pub fn listen(mut self, listen: bool) -> Self {
         self.settings.listen = listen;
         self
     }
 
-    /// Whether to make do with three connections: one for the heartbeat, one for the listener, and
-    /// one for all the rest, where calls take turns. This is the default up to 20 slots, in all
+    /// Whether to use only three connections: one for the heartbeat, one for the listener, and one
+    /// for everything else, on which calls take turns. This is the default up to 20 slots, in all
     /// queues together, so that many small workers fit on one server.
     ///
     /// Otherwise there are eight, and a ninth if a claim brings 250 jobs. The watchdog and the
-    /// pruner open one more for a moment, and whoever carries out an operation or fires schedules
-    /// has one for as long as that takes.
+    /// pruner open one more for a moment, and a worker that carries out an operation or fires
+    /// schedules has one for as long as that takes.
     ///
     /// On the shared connection, a claim or a write of outcomes waits for those before it and for
     /// at most one call of a duty, each of which takes at most the [call
     /// deadline](Self::call_deadline). Few of them wait for a lock for longer than a twentieth of
-    /// that. Outcomes of a job whose key is held are tried for a second, and again after two, as
-    /// always; meanwhile the others go on.
+    /// that. Outcomes of a job whose key is locked are tried for a second, and again after two, as
+    /// always; meanwhile the others continue.
     pub fn few_connections(mut self, few: bool) -> Self {
         self.settings.few_connections = Some(few);
         self
     }
 
-    /// How long one call to the database may take, including everything it waits for; 5 s by
-    /// default.
+    /// How long one call to the database may take, including all its waits; 5 s by default.
     pub fn call_deadline(mut self, deadline: Duration) -> Self {
         self.settings.call_deadline = deadline;
         self
@@ -111,26 +111,26 @@ impl Worker {
 
     /// How long after its signal your supervisor kills the process.
     /// [`WorkerHandle::stop`](crate::WorkerHandle::stop) returns before that, whatever handlers and
-    /// the database do (if the runtime can run it: a handler may block its only thread). 1 s or
-    /// more; 30 s by default, as in Kubernetes; 10 s for Docker.
+    /// the database do (provided that the runtime can run it: a handler may block its only thread).
+    /// 1 s or more; 30 s by default, as in Kubernetes; 10 s for Docker.
     ///
-    /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the
-    /// [cancel grace](Self::cancel_grace), the rest is for the last writes and the process's end.
+    /// Two thirds are the [stop grace](Self::stop_grace), a sixth is the [cancel
+    /// grace](Self::cancel_grace), and the rest is for the last writes and the end of the process.
     pub fn stop_within(mut self, limit: Duration) -> Self {
         self.settings.stop_within = limit;
         self
     }
 
     /// How long [`WorkerHandle::stop`](crate::WorkerHandle::stop) waits for running jobs before it
-    /// asks them to stop; [`JobContext::stopping`](crate::JobContext::stopping) tells them at once.
-    /// Two thirds of [`stop_within`](Self::stop_within) (20 s) by default.
+    /// asks them to stop; [`JobContext::stopping`](crate::JobContext::stopping) tells them
+    /// immediately. Two thirds of [`stop_within`](Self::stop_within) (20 s) by default.
     pub fn stop_grace(mut self, grace: Duration) -> Self {
         self.settings.stop_grace = Some(grace);
         self
     }
 
     /// How long a handler that was asked to stop may take before it is dropped (after a timeout, at
-    /// most as long as the timeout was); a sixth of [`stop_within`](Self::stop_within) (5 s) by
+    /// most as long as the timeout itself); a sixth of [`stop_within`](Self::stop_within) (5 s) by
     /// default.
     pub fn cancel_grace(mut self, grace: Duration) -> Self {
         self.settings.cancel_grace = Some(grace);

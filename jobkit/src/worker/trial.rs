@@ -1,5 +1,5 @@
-//! A worker without services, for tests: it claims, runs and settles with what a worker does these
-//! with, one step after another, through whatever connection it is given for a step.
+//! A worker without services, for tests: it claims, runs and settles with the code of a worker,
+//! step by step, through the connection given for each step.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ use crate::store::{
     register,
 };
 
-/// Nobody renews it: longer than any test.
+/// Longer than any test, since nobody renews it.
 const LEASE: Duration = Duration::from_secs(60 * 60);
 
 /// The most jobs of one claim.
 const BATCH: usize = 500;
 
-/// What it runs, and what its handlers need.
+/// The jobs it runs, and what its handlers need.
 pub(crate) struct Crew {
     pub(crate) registry: Arc<Registry>,
     pub(crate) states: Arc<States>,
@@ -53,7 +53,7 @@ pub(crate) struct Trial {
     kinds: Vec<String>,
     outcomes: UnboundedReceiver<Settlement>,
     mailbox: Mailbox,
-    /// What was claimed and is not settled.
+    /// Jobs that are claimed and not settled.
     claimed: HashMap<i64, Taken>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Taken {
     pub(crate) attempt: u32,
 }
 
-/// What a trial has to do with its connection.
+/// What a trial has to do next with its connection.
 pub(crate) enum News {
     /// Write this outcome.
     Outcome(Settlement),
@@ -73,11 +73,11 @@ pub(crate) enum News {
     Asked(Asked),
 }
 
-/// An attempt that was settled: what it was, what was asked, and what became of that.
+/// A settled attempt: the job, the requested outcome, and what became of it.
 pub(crate) type Ended = (Taken, Settlement, Option<Ending>);
 
 impl Trial {
-    /// One that serves these queues, with so many slots each.
+    /// A trial that serves these queues, with their slots.
     pub(crate) fn new(crew: &Crew, queues: Vec<Served>) -> Self {
         let slots = Arc::new(Slots::new(queues));
         let ledger = Arc::new(Ledger::new(fastrand::i64(1..)));
@@ -134,9 +134,9 @@ impl Trial {
         deregister(self.worker()).call(connection).await
     }
 
-    /// Claims jobs of a queue that it serves, so many at most, and starts them; answers of how many
-    /// ready ones became something: some may be blocked now, or have ended. `born` is when those
-    /// were enqueued that were claimed before.
+    /// Claims at most this many jobs of a queue that it serves, and starts them. Returns how many
+    /// ready jobs changed: some may be blocked now, or have ended. `born` is when jobs that were
+    /// claimed before were enqueued.
     pub(crate) async fn claim(
         &mut self,
         connection: &mut PgConnection,
@@ -177,12 +177,12 @@ impl Trial {
         Ok(count)
     }
 
-    /// Whether something is claimed and not settled.
+    /// Whether a job is claimed and not settled.
     pub(crate) fn is_busy(&self) -> bool {
         !self.claimed.is_empty()
     }
 
-    /// Waits for an outcome, or for a handler that asks something of the database.
+    /// Waits for an outcome, or for a handler's call to the database.
     pub(crate) async fn news(&mut self) -> News {
         tokio::select! {
             biased;
@@ -191,7 +191,7 @@ impl Trial {
         }
     }
 
-    /// Writes an outcome, and others that are there.
+    /// Writes an outcome, and others that are available.
     pub(crate) async fn settle(
         &mut self,
         connection: &mut PgConnection,

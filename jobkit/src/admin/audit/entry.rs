@@ -10,13 +10,13 @@ use crate::limits;
 pub struct AuditEntry {
     /// The number of the entry; numbers ascend, with gaps.
     pub id: i64,
-    /// When.
+    /// When it happened.
     pub at: DateTime<Utc>,
-    /// Who, by the name they gave, if they gave one.
+    /// The name that the operator gave, if any.
     pub actor: Option<String>,
-    /// What: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`, `limit`,
-    /// `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a schedule;
-    /// `publish` and `unsubscribe`; `reseal`; `acknowledge` and `unacknowledge`.
+    /// The action: `cancel`, `discard`, `reschedule`, `replay`, `purge`, `pause`, `resume`,
+    /// `limit`, `rate`, `stop`; `begin` of an operation; `create`, `edit`, `run` and `delete` of a
+    /// schedule; `publish` and `unsubscribe`; `reseal`; `acknowledge` and `unacknowledge`.
     pub action: String,
     /// The kind of subject: `job`, `dead_letter`, or `jobs` and `dead_letters` for several at once;
     /// `queue`, `kind`, `all`, `schedule`, `topic`, `concurrency_group`, `concurrency_key`,
@@ -80,14 +80,15 @@ impl AuditFilter {
         self
     }
 
-    /// Only what was done to the one with this [id](AuditEntry::subject_id).
+    /// Only what was done to the subject with this [id](AuditEntry::subject_id).
     #[must_use]
     pub fn id(mut self, id: i64) -> Self {
         self.id = Some(id);
         self
     }
 
-    /// Only what was done to the one of this [name](AuditEntry::subject_name); at most 512 bytes.
+    /// Only what was done to the subject with this [name](AuditEntry::subject_name); at most 512
+    /// bytes.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());

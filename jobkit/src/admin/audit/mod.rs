@@ -10,7 +10,7 @@ pub(super) mod statements;
 pub use self::entry::{AuditEntry, AuditFilter, AuditPage};
 
 impl Admin {
-    /// The same view with an actor: the [`audit`](Self::audit) records this name for its actions.
+    /// The same view, acting in this name: the [`audit`](Self::audit) records it with each action.
     /// It is free text, of which 512 bytes are kept.
     ///
     /// ```no_run
@@ -29,10 +29,9 @@ impl Admin {
         self.actor.as_deref()
     }
 
-    /// A page of 1 to 500 matching entries (a `limit` outside of that is taken for the nearest
-    /// end), the newest first. The next page begins `after` the entry that this one names as
-    /// [`next`](AuditPage::next). A page looks at 10,000 entries at most, so it may be short or
-    /// empty although more follow.
+    /// A page of 1 to 500 matching entries (a `limit` outside this range is clamped), the newest
+    /// first. For the next page, pass [`next`](AuditPage::next) of this one as `after`. A page
+    /// looks at 10,000 entries at most, so it may be short or empty although more follow.
     ///
     /// An entry is written in the transaction of the action itself, whether called by this library
     /// or in SQL. Automatic actions of jobkit are not recorded. Entries are kept for 90 days, or as

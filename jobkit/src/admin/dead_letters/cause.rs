@@ -18,12 +18,12 @@ pub struct CauseNote {
     pub text: String,
     /// Who wrote it, by the name they gave.
     pub actor: Option<String>,
-    /// When.
+    /// When it was written.
     pub at: DateTime<Utc>,
 }
 
-/// A cause of dead letters by its [fingerprint](super::DeadLetterGroup::fingerprint), whether there
-/// are any or not. [`Admin::cause`] makes it.
+/// A cause of dead letters, referred to by its [fingerprint](super::DeadLetterGroup::fingerprint).
+/// There need not be any such dead letters. [`Admin::cause`] returns it.
 ///
 /// ```no_run
 /// # use std::time::Duration;
@@ -37,8 +37,8 @@ pub struct CauseNote {
 /// ```
 ///
 /// # Errors
-/// Every method fails with [`AdminError::Invalid`] for a fingerprint that is empty or longer than
-/// 128 bytes. What they share otherwise is in the errors of [`Admin`].
+/// Every method fails with [`AdminError::Invalid`] if the fingerprint is empty or longer than 128
+/// bytes. For the errors of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is done until one of its methods is awaited"]
 pub struct CauseRef<'a> {
@@ -58,7 +58,7 @@ impl CauseRef<'_> {
     /// current note; an empty text removes it. Later dead letters of the cause have it as well.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for the note, which has 4,096 bytes at most.
+    /// [`AdminError::Invalid`] for a note of more than 4,096 bytes.
     pub async fn note(self, note: &str) -> Result<(), AdminError> {
         limits::name("fingerprint", self.fingerprint, NAME_BYTES)?;
         limits::text("note", note, REASON_BYTES)?;
@@ -67,8 +67,8 @@ impl CauseRef<'_> {
     }
 
     /// Mutes the cause for 1 second to 366 days: its dead letters need no attention, and the
-    /// [`overview`](Admin::overview) does not count them among those that were buried lately. They
-    /// stay as they are. Returns when the mute ends.
+    /// [`overview`](Admin::overview) does not count them as recently buried. They are not changed.
+    /// Returns when the mute ends.
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the time.
@@ -78,7 +78,7 @@ impl CauseRef<'_> {
         Ok(until.unwrap_or_default())
     }
 
-    /// Unmutes the cause at once.
+    /// Unmutes the cause immediately.
     pub async fn unmute(self) -> Result<(), AdminError> {
         self.muted_for(None).await.map(drop)
     }

@@ -55,7 +55,7 @@ impl DeadLetterState {
 pub enum DeadReason {
     /// Its attempts were used up.
     Exhausted,
-    /// Its next retry would have been after its time for retries ([`Policy::retry_for`]).
+    /// Its next retry would have come after its time for retries ([`Policy::retry_for`]) was over.
     ///
     /// [`Policy::retry_for`]: crate::policy::Policy::retry_for
     OutOfTime,
@@ -99,13 +99,13 @@ pub struct DeadLetterSummary {
     pub kind: String,
     /// The queue of the job that failed last.
     pub queue: String,
-    /// The dead-letter key that its jobs share; `None` if it is of one job alone.
+    /// The dead-letter key that its jobs share; `None` if it belongs to a single job.
     pub key: Option<String>,
     /// Why the last job was buried.
     pub reason: DeadReason,
     /// The beginning of its last error, 300 characters at most.
     pub error: String,
-    /// The same for failures with the same cause, judged by their texts.
+    /// Identifies failures with the same cause, judged by their error texts.
     pub fingerprint: String,
     /// How often a job was buried here.
     pub cycles: u32,
@@ -127,7 +127,7 @@ pub struct DeadLetterPage {
     pub next: Option<DeadLetterCursor>,
 }
 
-/// A place in a list of dead letters.
+/// A position in a list of dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadLetterCursor {
     /// When the dead letter before it failed last.
@@ -140,8 +140,8 @@ pub struct DeadLetterCursor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetterGroup {
-    /// Their fingerprint; [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint)
-    /// finds them by it.
+    /// Their fingerprint, for
+    /// [`DeadLetterFilter::fingerprint`](super::DeadLetterFilter::fingerprint).
     pub fingerprint: String,
     /// The stored kind of their jobs.
     pub kind: String,
@@ -160,7 +160,7 @@ pub struct DeadLetterGroup {
     pub lately: Vec<u32>,
     /// The note written with [`CauseRef::note`](super::CauseRef::note).
     pub note: Option<CauseNote>,
-    /// Until when it is [muted](super::CauseRef::mute), if it still is.
+    /// When its [mute](super::CauseRef::mute) ends, if it is muted.
     pub muted_until: Option<DateTime<Utc>>,
 }
 
@@ -168,7 +168,7 @@ pub struct DeadLetterGroup {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The fields of a list, in which its error is shortened.
+    /// The fields shown in a list, where its error is shortened.
     pub summary: DeadLetterSummary,
     /// The last error in full, 16 KiB at most.
     pub error: String,
@@ -190,9 +190,9 @@ pub struct DeadLetter {
     pub max_attempts: u32,
     /// Attempts charged to it.
     pub attempt: u32,
-    /// How often it had been snoozed.
+    /// How often it was snoozed.
     pub snoozes: u32,
-    /// When it had been enqueued.
+    /// When it was enqueued.
     pub created_at: DateTime<Utc>,
     /// The worker of its last attempt.
     pub worker: Option<i64>,

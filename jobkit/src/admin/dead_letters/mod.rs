@@ -112,9 +112,9 @@ impl DeadLetterFilter {
 }
 
 impl Admin {
-    /// A page of 1 to 500 matching dead letters (a `limit` outside of that is taken
-    /// for the nearest end), the newest failure first. The next page begins after the cursor that
-    /// this one returns; keep the filter the same.
+    /// A page of 1 to 500 matching dead letters (a `limit` outside this range is clamped), the
+    /// newest failure first. The next page begins after the cursor that this one returns; keep the
+    /// filter the same.
     ///
     /// A page looks at 10,000 dead letters at most, so it may be short or empty and still have a
     /// cursor. Indexes cover the filter's key, its state and its times, and for open ones its
@@ -147,17 +147,17 @@ impl Admin {
     }
 
     /// The open dead letters by apparent cause: kind, Rust type of the error, and its text without
-    /// numbers, ids, quotes and addresses. 1 to 100 groups (a `limit` outside of that is taken for
-    /// the nearest end), the one that failed last first.
+    /// numbers, ids, quotes and addresses. Returns 1 to 100 groups (a `limit` outside this range is
+    /// clamped), the most recent failure first.
     ///
-    /// Up to 300 groups, all are looked at; beyond that, the groups of the newest 10,000 dead
-    /// letters and 300 others.
+    /// If there are more than 300 groups, only those of the newest 10,000 dead letters and 300
+    /// others are considered.
     pub async fn dead_letter_groups(&self, limit: u32) -> Result<Vec<DeadLetterGroup>, AdminError> {
         self.ask(&statements::dead_letter_groups(limit.clamp(1, 100).into())).await
     }
 
-    /// Several dead letters with everything stored about them, 1 to 500, the newest failure first.
-    /// Missing ones are left out.
+    /// These dead letters, 1 to 500, with everything stored about them, the newest failure first.
+    /// Ids that do not exist are skipped.
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the number of ids.

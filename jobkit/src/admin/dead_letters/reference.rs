@@ -11,13 +11,14 @@ use crate::admin::AdminError;
 pub enum DeadLetterDiscarded {
     /// It was removed for good.
     Now,
-    /// A job is replaying it, so it stays. Cancel that job first, which opens it again.
+    /// Nothing, since a job is replaying it. Cancel that job first, which opens the dead letter
+    /// again.
     Replaying,
     /// There is no such dead letter.
     NotFound,
 }
 
-/// A dead letter by its id, whether it exists or not. [`Admin::dead_letter`] makes it.
+/// A dead letter, referred to by its id. It need not exist. [`Admin::dead_letter`] returns it.
 ///
 /// ```no_run
 /// # use jobkit::Admin;
@@ -32,8 +33,8 @@ pub enum DeadLetterDiscarded {
 /// ```
 ///
 /// # Errors
-/// An id without a dead letter is an error of [`replay`](Self::replay) alone. What the methods
-/// share is in the errors of [`Admin`].
+/// Only [`replay`](Self::replay) fails if there is no such dead letter. For the errors of every
+/// method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is asked or done until one of its methods is awaited"]
 pub struct DeadLetterRef<'a> {
@@ -58,7 +59,7 @@ impl DeadLetterRef<'_> {
     /// keeps its kind, key, cycles, error and payload.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] if an open transaction has held it for a second.
+    /// [`AdminError::Busy`] if another open transaction has locked it for a second.
     pub async fn discard(self) -> Result<DeadLetterDiscarded, AdminError> {
         let discard = statements::discard_dead_letter(self.id.0, self.admin.actor());
         let outcome = self.admin.ask(&discard).await.map_err(AdminError::or_busy)?;

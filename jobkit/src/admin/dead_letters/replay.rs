@@ -18,12 +18,12 @@ use crate::limits::{self, ATTEMPTS, NAME_BYTES};
 use crate::registry::{Known, Registry};
 use crate::version::versioned;
 
-/// Why a dead letter was not replayed. Nothing has changed then.
+/// Why a dead letter was not replayed. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// A job is already replaying it: another call was faster, or it was replayed automatically.
-    #[error("the dead letter is already replayed by job {0}")]
+    #[error("the dead letter is already being replayed by job {0}")]
     AlreadyReplayed(JobId),
     /// A replay has succeeded.
     #[error("the dead letter was resolved by job {0}")]
@@ -65,7 +65,7 @@ impl ReplayError {
 
 type Replaying<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
 
-/// A dead letter that is about to be replayed, see [`DeadLetterRef::replay`].
+/// A replay of a dead letter, returned by [`DeadLetterRef::replay`].
 #[derive(Debug)]
 #[must_use = "nothing is replayed until this is awaited"]
 pub struct Replay<'a> {
@@ -75,13 +75,14 @@ pub struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// The queue to wait in instead of the old one; 1 to 128 bytes.
+    /// The queue of the job, instead of the old one; 1 to 128 bytes.
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
         self.overrides.queue = Some(queue.into());
         self
     }
 
-    /// Runs the job no earlier than at this time, instead of at once; a time in the past means now.
+    /// Runs the job no earlier than at this time, instead of immediately; a time in the past means
+    /// now.
     pub fn run_at(mut self, time: DateTime<Utc>) -> Self {
         self.overrides.run_at = Some(time);
         self
@@ -161,7 +162,7 @@ fn concurrency(entry: &DeadLetter, text: &str) -> Result<Option<[Option<String>;
 }
 
 impl<'a> DeadLetterRef<'a> {
-    /// Replays the dead letter: enqueues it as a new job with all its attempts. Await it at once,
+    /// Replays the dead letter: enqueues it as a new job with all its attempts. Await it directly,
     /// or first override what is stored.
     ///
     /// It happens once: later and concurrent calls return an error with the job that was made. If
@@ -183,7 +184,7 @@ impl<'a> DeadLetterRef<'a> {
     /// ```
     ///
     /// # Errors
-    /// [`ReplayError`] says which.
+    /// See [`ReplayError`].
     pub fn replay(self) -> Replay<'a> {
         Replay { admin: self.admin, id: self.id, overrides: Overrides::default() }
     }

@@ -124,7 +124,7 @@ impl TableSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HorizonHolder {
-    /// What it is: `session`, `prepared` (a prepared transaction) or `slot` (of a replication).
+    /// Its kind: `session`, `prepared` (a prepared transaction) or `slot` (of a replication).
     pub what: String,
     /// The process id of a session, else its name.
     pub name: String,
@@ -134,7 +134,7 @@ pub struct HorizonHolder {
     pub application: Option<String>,
     /// Its state, like `idle in transaction`.
     pub state: Option<String>,
-    /// For how long; `None` if that is not known.
+    /// How long it has done so; `None` if that is unknown.
     pub age: Option<Duration>,
     /// How many transactions have started since.
     pub transactions: u64,

@@ -40,9 +40,10 @@ impl Finding {
 impl Admin {
     /// Looks for problems and risks: the version and state of the schema; rows that no committed
     /// state may have; missing or unusable indexes; settings that may lose a commit; transactions
-    /// that keep old row versions alive; tables full of dead ones; tables that a publication makes
-    /// read-only; upkeep by workers; a clock or ids that went back; live workers with different
-    /// time zone rules; and everything that needs [`Attention`] in an [`overview`](Self::overview).
+    /// that keep old row versions alive; tables full of dead row versions; tables that a
+    /// publication makes read-only; upkeep by workers; a clock or ids that went back; live workers
+    /// with different time zone rules; and everything that needs [`Attention`] in an
+    /// [`overview`](Self::overview).
     ///
     /// Whole tables are read only if they have at most 200,000 rows together. Otherwise a finding
     /// says so, and [`violations`](Self::violations) reads them anyway. All other checks are
@@ -91,8 +92,8 @@ impl Admin {
         Ok(diagnosis)
     }
 
-    /// Looks for rows that no committed state may have, by reading whole tables, for a minute at
-    /// most. Returns one finding for each kind of violation; there should never be any.
+    /// Looks for rows that no committed state may have, by reading whole tables. This takes at most
+    /// a minute. Returns one finding for each kind of violation; there should never be any.
     ///
     /// # Errors
     /// [`DatabaseError::Deadline`] only after a minute.
@@ -101,8 +102,8 @@ impl Admin {
         Ok(violations(self.link_for(minute)).await?)
     }
 
-    /// Settings of the server that throughput depends on, its version among them, as they are in
-    /// this session: their names, and their values with units.
+    /// The server's version and the settings that throughput depends on, as they are in this
+    /// session: names, and values with units.
     pub async fn server_settings(&self) -> Result<Vec<(String, String)>, AdminError> {
         self.ask(&statements::server_settings()).await
     }

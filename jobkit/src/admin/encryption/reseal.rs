@@ -20,7 +20,7 @@ const PAGE: usize = 500;
 /// the next pass.
 const PASSES: u32 = 10;
 
-/// How many payloads have fields sealed with a key.
+/// The number of payloads with fields sealed with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SealedWith {
@@ -46,10 +46,10 @@ pub struct Resealed {
     pub dead_letters: u64,
     /// How many schedules.
     pub schedules: u64,
-    /// How many are still sealed with other keys: this process lacks those keys, or the row was
-    /// locked all the time.
+    /// How many are still sealed with other keys: this process lacks those keys, or the row stayed
+    /// locked.
     pub left: u64,
-    /// Which one of these could not be resealed, and why.
+    /// One of these, and why it could not be resealed.
     pub why: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl<'k> Pages<'k> {
 
 type Doing<'a> = Pin<Box<dyn Future<Output = Result<Resealed, AdminError>> + Send + 'a>>;
 
-/// Payloads that are about to be resealed, see [`Admin::reseal`].
+/// A resealing of payloads, returned by [`Admin::reseal`].
 #[must_use = "nothing is resealed until this is awaited"]
 pub struct Reseal<'a> {
     admin: &'a Admin,
@@ -135,7 +135,7 @@ impl<'a> Reseal<'a> {
 
     async fn run(mut self) -> Result<Resealed, AdminError> {
         let why =
-            "this process has no keys; give them with `jobkit::policy::encryption::keys` first";
+            "this process has no keys; set them with `jobkit::policy::encryption::keys` first";
         let kind = self.kind.as_deref().unwrap_or("all");
         let none = || EncryptError { kind: kind.to_owned(), why: why.to_owned() };
         let cipher = cipher().ok_or_else(none)?;
@@ -158,7 +158,7 @@ impl<'a> Reseal<'a> {
         Ok(done)
     }
 
-    /// Goes through one place; answers how many cannot be resealed here at all.
+    /// Goes through one place; returns how many cannot be resealed here at all.
     async fn pass(
         &mut self,
         link: &mut Link,
@@ -242,12 +242,12 @@ impl<'a> IntoFuture for Reseal<'a> {
 }
 
 impl Admin {
-    /// Counts the payloads of live jobs, dead letters and schedules that have something sealed, by
-    /// the ids of the keys: one that is not among them can be thrown away. It reads all of them,
-    /// 500 to a statement, and needs no keys.
+    /// Counts the payloads of live jobs, dead letters and schedules with sealed fields, by the id
+    /// of the key. A key that is not listed is no longer needed for them. It reads all payloads,
+    /// 500 per statement, and needs no keys.
     ///
-    /// The history is not counted: nothing of it runs again, and it expires. Without its key it
-    /// cannot be read any more.
+    /// The history is not counted: it never runs again, and it expires. Without its key it can no
+    /// longer be read.
     pub async fn sealed(&self, kind: Option<&str>) -> Result<Vec<SealedWith>, AdminError> {
         let mut link = self.link();
         let mut keys = BTreeMap::new();
@@ -266,12 +266,12 @@ impl Admin {
         Ok(keys.into_values().collect())
     }
 
-    /// Reseals payloads of live jobs, dead letters and schedules that are sealed with other keys
-    /// than the one that this process seals with. Await it.
+    /// Reseals payloads of live jobs, dead letters and schedules that are sealed with a key other
+    /// than the one this process seals with. Nothing happens until it is awaited.
     ///
     /// It goes through all of them page by page, while workers and producers work, and does not
-    /// disturb running jobs. It may be called again at any time, also after it was interrupted:
-    /// finished pages stay done, and each is noted in the audit.
+    /// disturb running jobs. It may be called again at any time, including after an interruption:
+    /// finished pages stay done, and each is recorded in the audit.
     ///
     /// ```no_run
     /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {

@@ -12,7 +12,7 @@ pub struct InHand {
     pub pid: i32,
     /// The name of the application, if it gave one.
     pub application: String,
-    /// Since when the transaction is open, if the calling role may see it.
+    /// When the transaction began, if the calling role may see it.
     pub since: Option<DateTime<Utc>>,
 }
 

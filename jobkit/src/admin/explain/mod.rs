@@ -30,11 +30,11 @@ pub struct Explanation {
 }
 
 impl JobRef<'_> {
-    /// Says why the job does not run, or that it runs or has ended; `None` if it never existed or
-    /// is no longer kept.
+    /// Explains why the job does not run, or says that it runs or has ended; `None` if it never
+    /// existed or is no longer kept.
     ///
-    /// It reads few rows whatever the backlog: counts end at 10,000. Changes between its statements
-    /// (five for a live job) may make the numbers inconsistent.
+    /// It reads few rows however large the backlog is: counts end at 10,000. Changes between its
+    /// statements (five for a live job) may make the numbers inconsistent.
     pub async fn explain(self) -> Result<Option<Explanation>, AdminError> {
         let Self { admin, id: job } = self;
         let mut link = admin.link();
@@ -74,7 +74,7 @@ fn cancel_requested(job: &LiveJob) -> Option<Reason> {
     job.cancel_requested_at.map(|since| Reason::CancelRequested { since })
 }
 
-/// Since when it was told to wait, and until when it may be.
+/// When it was first told to wait, and until when it is retried.
 fn ends(job: &LiveJob) -> impl Iterator<Item = Reason> + use<> {
     let expires = job.expires_at.map(|at| Reason::Expires { at });
     let told = job.waits_since.map(|since| Reason::ToldToWait { since });

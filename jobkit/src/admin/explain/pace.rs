@@ -16,7 +16,7 @@ pub struct KeyPace {
     pub key: String,
     /// How often its jobs may start.
     pub rate: Option<Rate>,
-    /// Until when it is paused, if it is.
+    /// When its pause ends, if it is paused.
     pub paused_until: Option<DateTime<Utc>>,
     /// How long until the next of its jobs may start.
     pub next: Duration,

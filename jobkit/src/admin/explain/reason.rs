@@ -26,19 +26,19 @@ pub enum Reason {
     Running {
         /// The worker that runs it.
         worker: i64,
-        /// Since when.
+        /// When it began.
         since: DateTime<Utc>,
         /// Its last reported progress.
         progress: Option<Progress>,
     },
-    /// It waits in a worker for a slot, a tenth of a second at most.
+    /// It waits in a worker for a slot, for at most a tenth of a second.
     ClaimedAhead {
         /// The worker that has claimed it.
         worker: i64,
     },
     /// It is marked as cancelled, and will only end.
     CancelRequested {
-        /// Since when.
+        /// When that was requested.
         since: DateTime<Utc>,
     },
     /// A transition of it fails through no fault of the job.
@@ -63,7 +63,7 @@ pub enum Reason {
         /// Its pause.
         pause: Pause,
     },
-    /// As many jobs of its queue or its kind run as may, or have started as may for now.
+    /// Its queue or its kind has reached its limit of running jobs, or its rate.
     Limited(Limit),
     /// No live worker serves its queue.
     Unserved {
@@ -121,13 +121,12 @@ pub enum Reason {
         /// When.
         at: DateTime<Utc>,
     },
-    /// It was told to wait, for a day or its time for retries at most. That is not a failure.
+    /// It was told to wait, which is not a failure: for at most a day or its time for retries.
     ToldToWait {
-        /// Since when.
+        /// When the waiting began.
         since: DateTime<Utc>,
     },
-    /// Its time for retries ends: if it fails and the next attempt would be later, it becomes a
-    /// dead letter.
+    /// If it fails and the next attempt would be later than this, it becomes a dead letter.
     RetriedUntil {
         /// When.
         at: DateTime<Utc>,
@@ -151,7 +150,7 @@ pub enum Reason {
     },
     /// It is a dead letter.
     Dead {
-        /// Since when.
+        /// When it became one.
         at: DateTime<Utc>,
         /// `exhausted`, `out_of_time`, `dead`, `undecodable` or `crashed`.
         reason: String,

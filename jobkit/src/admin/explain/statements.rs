@@ -12,13 +12,13 @@ use crate::store::{FromRow, One, ReadColumn, Statement, from_row, statements};
 use crate::version::versioned;
 
 statements! {
-    /// Where a live job is, and who might run it.
+    /// Where a live job is, and which workers might run it.
     fn explain_job(job: i64) -> Option<LiveJob> = include_str!("sql/jobs_explain.sql");
 
     /// What holds back its queue or its kind.
     fn held(queue: &str, kind: &str) -> Vec<Limit> = include_str!("sql/jobs_held.sql");
 
-    /// Who has a waiting job in hand.
+    /// The sessions that hold a waiting job.
     fn hands(job: i64) -> Vec<InHand> = include_str!("sql/jobs_hands.sql");
 
     /// How a job ended.
@@ -40,22 +40,22 @@ pub(crate) struct LiveJob {
     /// Group and key.
     pub(crate) key: Option<(String, String)>,
     pub(crate) cancel_requested_at: Option<DateTime<Utc>>,
-    /// The worker that runs it, since when.
+    /// The worker that runs it, and when it began.
     pub(crate) runs: Option<(i64, DateTime<Utc>)>,
-    /// How far it says it is.
+    /// Its reported progress.
     pub(crate) progress: Option<Progress>,
     /// Whether it waits there for a slot.
     pub(crate) waits: bool,
-    /// When it is due, and whether it is by now.
+    /// When it is due, and whether it is due by now.
     pub(crate) scheduled: Option<(DateTime<Utc>, bool)>,
-    /// Until when it has to begin, where it has not; and until when it is tried again.
+    /// By when it has to start, if it has not; and until when it is retried.
     pub(crate) expires_at: Option<DateTime<Utc>>,
     pub(crate) retry_until: Option<DateTime<Utc>>,
-    /// Since when it has been told to wait.
+    /// When it was first told to wait.
     pub(crate) waits_since: Option<DateTime<Utc>>,
     /// The job with its unique key, after which it runs.
     pub(crate) follows: Option<i64>,
-    /// For when that was asked, if it has not come.
+    /// The requested time of that run, if it is in the future.
     pub(crate) asked_for: Option<DateTime<Utc>>,
     pub(crate) blocked: bool,
     /// Set when it is ready.
@@ -104,7 +104,7 @@ impl FromRow for LiveJob {
     }
 }
 
-/// What stands before a waiting job.
+/// What is ahead of a waiting job.
 pub(crate) fn ahead(id: JobId, job: &LiveJob) -> Statement<One<Ahead>> {
     Statement::new(include_str!("sql/jobs_ahead.sql"))
         .bind(id.0)
@@ -116,7 +116,7 @@ pub(crate) fn ahead(id: JobId, job: &LiveJob) -> Statement<One<Ahead>> {
         .bind(job.key.as_ref().map(|(_, key)| key))
 }
 
-/// What stands before a waiting job; counts end at 10,000.
+/// What is ahead of a waiting job; counts end at 10,000.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     pub(crate) ahead: u32,

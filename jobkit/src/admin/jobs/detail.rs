@@ -12,7 +12,7 @@ use crate::id::JobId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobDetail {
-    /// The fields of a list.
+    /// The fields shown in a list.
     pub summary: JobSummary,
     /// The version of its payload.
     pub version: u16,
@@ -37,9 +37,9 @@ pub struct JobDetail {
     pub crashes: u32,
     /// How often it was snoozed.
     pub snoozes: u32,
-    /// When it was asked to be cancelled, while it lives.
+    /// When its cancellation was requested, while it lives.
     pub cancel_requested_at: Option<DateTime<Utc>>,
-    /// Since when it holds a permit of its concurrency key.
+    /// When it got its permit of its concurrency key, if it holds one.
     pub permit_since: Option<DateTime<Utc>>,
     /// Its dead-letter key.
     pub dead_letter_key: Option<String>,
@@ -55,8 +55,8 @@ pub struct JobDetail {
     pub dead_letter: Option<DeadLetterId>,
     /// The job that replays that dead letter, or the last one that did.
     pub replayed_by: Option<JobId>,
-    /// Why it was discarded, cancelled or buried, or why its result is not kept.
+    /// Why it was discarded, cancelled or buried, or why its result was not kept.
     pub reason: Option<String>,
-    /// Until when it is kept, if it is finished.
+    /// When it expires from the history, if it is finished.
     pub expires_at: Option<DateTime<Utc>>,
 }

@@ -30,10 +30,10 @@ pub enum ByNameError {
     /// The kind needs a concurrency key and none was given, or it takes none and one was.
     #[error("{0}")]
     Key(String),
-    /// An option or the payload is not one that a job may have.
+    /// An option or the payload is invalid.
     #[error("{0}")]
     Option(String),
-    /// As many jobs wait in the queue as may.
+    /// The queue is full: as many jobs wait in it as its limit allows.
     #[error(transparent)]
     QueueFull(#[from] QueueFull),
     /// The payload does not decode into this kind of job.
@@ -86,7 +86,7 @@ pub(super) struct Wishes {
     pub(super) unique: Uniqueness,
 }
 
-/// A job that is about to be enqueued by the name of its kind, see [`Admin::enqueue`].
+/// A job to be enqueued by the name of its kind, returned by [`Admin::enqueue`].
 #[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct ByKind<'a> {
@@ -97,7 +97,7 @@ pub struct ByKind<'a> {
 }
 
 impl ByKind<'_> {
-    /// The queue to wait in; 1 to 128 bytes.
+    /// The queue of the job; 1 to 128 bytes.
     pub fn queue(mut self, queue: impl Into<String>) -> Self {
         self.wishes.queue = Some(queue.into());
         self
@@ -121,7 +121,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// Ends the job as expired if it has not begun this long after it was due, 1 second to 366
+    /// Ends the job as expired if it has not started this long after it was due, 1 second to 366
     /// days.
     pub fn expires(mut self, after: Duration) -> Self {
         self.wishes.expires = Some(after);
@@ -198,7 +198,7 @@ impl ByKind<'_> {
         self
     }
 
-    /// How long the job holds its unique key at the least.
+    /// The minimum time for which the job holds its unique key.
     pub fn unique_for(mut self, at_least: Duration) -> Self {
         self.wishes.unique.at_least = Some(at_least);
         self
@@ -210,8 +210,8 @@ impl ByKind<'_> {
         self
     }
 
-    /// Enqueues the job and says what became of it. Awaiting the builder without this gives only
-    /// the id of the new job, or of the one that has its unique key.
+    /// Enqueues the job and says what became of it. Awaiting the builder directly returns only the
+    /// id of the new job, or of the one that has its unique key.
     ///
     /// # Errors
     /// [`ByNameError`] says which.
@@ -284,8 +284,8 @@ impl<'a> IntoFuture for ByKind<'a> {
 
 impl Admin {
     /// Enqueues a job by the name of its kind, for programs and people that do not have its type.
-    /// It uses `jobkit.enqueue`, and is noted in the audit. Await it at once, or first set options
-    /// that override what was announced for the kind.
+    /// It calls `jobkit.enqueue`, and is recorded in the audit. Await it directly, or first set
+    /// options that override what was announced for the kind.
     ///
     /// If this process has the kind linked, the payload must decode into its type. An application
     /// should enqueue with [`Enqueue`](crate::Enqueue) instead, in its own transaction.

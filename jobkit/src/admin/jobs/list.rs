@@ -134,17 +134,16 @@ impl JobQuery {
 }
 
 impl Admin {
-    /// A page of 1 to 500 matching jobs (a `limit` outside of that is taken for the
-    /// nearest end, [`JobPage::ROWS`] is usual), in the order of its listing. The next page begins
-    /// after the cursor that this one returns; keep the query the same. A cursor of another listing
-    /// starts at the beginning.
+    /// A page of 1 to 500 matching jobs (a `limit` outside this range is clamped; [`JobPage::ROWS`]
+    /// is usual), in the order of its listing. The next page begins after the cursor that this one
+    /// returns; keep the query the same. A cursor of another listing starts at the beginning.
     ///
-    /// If an index finds all matching jobs, it looks only at the jobs it returns. Such queries are
-    /// any listing without conditions, ready jobs of a queue, blocked jobs of a group or of a group
-    /// and key, running jobs of a worker, and an id. Any other query looks at 10,000 jobs of the
-    /// listing at most, or at 2,000 if it reads their errors or payloads;
+    /// If an index finds all matching jobs, the query looks only at the jobs it returns. This holds
+    /// for any listing without conditions, ready jobs of a queue, blocked jobs of a group or of a
+    /// group and key, running jobs of a worker, and an id. Any other query looks at 10,000 jobs of
+    /// the listing at most, or at 2,000 if it reads their errors or payloads;
     /// [`JobPage::gave_up_after`] says if that was not enough to fill the page. A query with an id
-    /// finds a live or an ended job, on one page; with an id alone also a dead one.
+    /// finds a live or an ended job, on one page; with only an id, also a dead one.
     ///
     /// Jobs move between lists while you page through them: a job that has moved may appear twice
     /// or not at all.

@@ -32,7 +32,8 @@ pub enum Listing {
     /// Ended jobs that are still kept, however they ended, the newest first. [`JobQuery::ended`]
     /// selects those that succeeded.
     Finished,
-    /// Ended jobs that were discarded, including all that [`JobQuery::ended`] tells apart.
+    /// Ended jobs that were discarded, for whichever of the reasons that [`JobQuery::ended`]
+    /// distinguishes.
     Discarded,
     /// Ended jobs that were cancelled.
     Cancelled,
@@ -52,7 +53,7 @@ impl Listing {
         Self::Cancelled,
     ];
 
-    /// The word for it: `live`, `ready`, `scheduled`, `retrying`, `running`, `blocked`, `finished`,
+    /// Its name: `live`, `ready`, `scheduled`, `retrying`, `running`, `blocked`, `finished`,
     /// `discarded` or `cancelled`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -75,7 +76,7 @@ impl Listing {
 }
 
 /// Which jobs match: those of a listing that meet every condition. Set its fields, or parse the
-/// words of a search box:
+/// text of a search box:
 ///
 /// ```
 /// use jobkit::admin::jobs::{JobQuery, Listing};
@@ -87,8 +88,8 @@ impl Listing {
 /// assert_eq!("kind:charge_card".parse::<JobQuery>()?.to_string(), "kind:charge_card");
 /// assert_eq!(
 ///     "kind:a knid:b".parse::<JobQuery>().unwrap_err().to_string(),
-///     "`knid:b`: there is no `knid`; there are kind, queue, state, tag, group, key, error, \
-///      ended, worker, id and args.<path>",
+///     "`knid:b`: there is no qualifier `knid`; the qualifiers are kind, queue, state, tag, \
+///      group, key, error, ended, worker, id and args.<path>",
 /// );
 /// # Ok::<(), jobkit::admin::jobs::QueryError>(())
 /// ```
@@ -98,7 +99,7 @@ impl Listing {
 /// must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobQuery {
-    /// `state:`, the list.
+    /// `state:`, the listing.
     pub listing: Listing,
     /// `kind:`, the stored kind; 1 to 128 bytes.
     pub kind: Option<String>,
@@ -108,14 +109,14 @@ pub struct JobQuery {
     pub tag: Option<String>,
     /// `group:`, the concurrency group; 1 to 128 bytes.
     pub group: Option<String>,
-    /// `key:`, the concurrency key, of any group unless one is given; at most 512 bytes.
+    /// `key:`, the concurrency key, in any group unless one is given; at most 512 bytes.
     pub key: Option<String>,
     /// `error:`, a part of one of the job's errors or of the reason why it was discarded, in upper
     /// or lower case; 1 to 512 bytes.
     pub error: Option<String>,
     /// `ended:`, how it ended: `finish`, `discard`, `cancel`, `expire`, `supersede` or `coalesce`.
-    /// In a search, the list is then [that of such jobs](Ended::listing) unless another one is
-    /// named.
+    /// In a search, this also selects [the listing of such jobs](Ended::listing) unless another one
+    /// is named.
     pub ended: Option<Ended>,
     /// `worker:`, the worker that runs it or ran it last; hexadecimal in a search, as in logs.
     pub worker: Option<i64>,
@@ -125,8 +126,9 @@ pub struct JobQuery {
     /// of arrays (from 0), separated by dots. Paths and values have at most 512 bytes; at most 16
     /// are searched for.
     pub args: Vec<(String, String)>,
-    /// Whether `args` may find what `#[job(redact(…))]` hides. By default, and always in words,
-    /// hidden values find no jobs, and no value finds jobs of a kind that nobody has announced.
+    /// Whether `args` may find what `#[job(redact(…))]` hides. By default, and always in a search
+    /// text, hidden values find no jobs, and no value finds jobs of a kind that nobody has
+    /// announced.
     pub reveal: bool,
 }
 

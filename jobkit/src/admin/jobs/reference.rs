@@ -20,8 +20,8 @@ use crate::{JobId, limits};
 pub enum Cancelled {
     /// It has ended as requested, unless it was running and just then succeeded.
     Now,
-    /// It runs, or is just being taken: its worker has been asked, and whatever becomes of the
-    /// attempt but success, the job ends as cancelled.
+    /// It is running or just being claimed: its worker is asked to stop it. Unless the attempt
+    /// succeeds, the job ends as cancelled.
     Requested,
     /// There is no such live job: it never existed or has ended.
     NotFound,
@@ -31,17 +31,17 @@ pub enum Cancelled {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rescheduled {
-    /// It has its new time.
+    /// It was moved to the new time.
     Moved,
-    /// It runs or is just being claimed: it stays as it is.
+    /// Nothing was changed: it is running or just being claimed.
     Running,
-    /// It is marked as cancelled: it stays as it is, and will only end.
+    /// Nothing was changed: it is marked as cancelled, and will only end.
     CancelRequested,
     /// There is no such live job: it never existed or has ended.
     NotFound,
 }
 
-/// A job by its id, whether it exists or not. [`Admin::job`] makes it.
+/// A job, referred to by its id. It need not exist. [`Admin::job`] returns it.
 ///
 /// ```no_run
 /// # use jobkit::{Admin, JobId};
@@ -57,8 +57,8 @@ pub enum Rescheduled {
 /// ```
 ///
 /// # Errors
-/// An id without a job is no error: each method says what it then returns. What they share is in
-/// the errors of [`Admin`].
+/// A job that does not exist is not an error: each method says what it then returns. For the errors
+/// of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is asked or done until one of its methods is awaited"]
 pub struct JobRef<'a> {
@@ -90,12 +90,12 @@ impl JobRef<'_> {
         Ok(job)
     }
 
-    /// Waits at most this long until the job has ended, and says how it ended; `None` if it has
+    /// Waits until the job has ended, at most this long, and returns how it ended; `None` if it has
     /// not. All waits of an `Admin` and its clones share two connections, which are open while
     /// somebody waits. See [`wait`](crate::enqueue::wait).
     ///
     /// # Errors
-    /// [`Deadline`](crate::error::DatabaseError::Deadline) if the database could not be asked by
+    /// [`Deadline`](crate::error::DatabaseError::Deadline) if the database could not be queried by
     /// then.
     pub async fn await_end(self, within: Duration) -> Result<Option<End>, AdminError> {
         Ok(self.admin.waits.end_of(self.id, within).await?)
@@ -148,8 +148,8 @@ impl JobRef<'_> {
     /// goes to the next job of its key, and the job acquires one again when it is due.
     ///
     /// # Errors
-    /// [`AdminError::Busy`] if a transaction holds it all the while, such as that of a producer
-    /// that found it by its unique key.
+    /// [`AdminError::Busy`] if another transaction keeps it locked, such as one of a producer that
+    /// found it by its unique key.
     pub async fn reschedule(self, at: Option<DateTime<Utc>>) -> Result<Rescheduled, AdminError> {
         let at = at.map(limits::run_at).transpose()?;
         let mut link = self.admin.link();

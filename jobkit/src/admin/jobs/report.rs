@@ -42,7 +42,7 @@ pub struct Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogLine {
-    /// When, by the clock of the worker.
+    /// When it was logged, by the clock of the worker.
     pub at: DateTime<Utc>,
     /// `ERROR`, `WARN`, `INFO`, `DEBUG` or `TRACE`.
     pub level: String,
@@ -52,13 +52,13 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// The checkpoint of a job. Its content is never shown: it may have what the kind redacts.
+/// The checkpoint of a job. Its content is never shown, since it may contain what the kind redacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The number of the attempt that saved it, from 1.
     pub attempt: u32,
-    /// When.
+    /// When it was saved.
     pub saved_at: DateTime<Utc>,
     /// How large it is, as JSON text.
     pub bytes: u64,

@@ -48,7 +48,7 @@ impl State {
     }
 }
 
-/// How a job ended that is not a dead letter.
+/// How a job ended, other than as a dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
@@ -60,9 +60,9 @@ pub enum Ended {
     Cancelled,
     /// It expired before it started.
     Expired,
-    /// It was to run again, but another job had its unique key by then.
+    /// It should have run again, but another job had its unique key by then.
     Superseded,
-    /// A newer job of its key runs for it.
+    /// A newer job with its key runs in its place.
     Coalesced,
 }
 
@@ -158,8 +158,8 @@ pub struct JobPage {
     /// How many jobs were looked at when the search gave up before the page was full; `None` if the
     /// page is full or no job is left.
     pub gave_up_after: Option<u32>,
-    /// Whether the search may have missed matching jobs: of a kind that redacts what the query
-    /// looks for in payloads, or that nobody has announced. Never with
+    /// Whether the search may have missed matching jobs, because their kind redacts what the query
+    /// looks for in payloads, or was never announced. Never with
     /// [`JobQuery::reveal`](super::JobQuery).
     pub withheld: bool,
 }
@@ -169,7 +169,7 @@ impl JobPage {
     pub const ROWS: u32 = 50;
 }
 
-/// A place in a list of jobs. Its text, for a link to the next page, is read by [`FromStr`].
+/// A position in a list of jobs. Its text, for a link to the next page, is parsed by [`FromStr`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobCursor {
     pub(crate) listing: Listing,
@@ -183,7 +183,7 @@ impl fmt::Display for JobCursor {
     }
 }
 
-/// The text of a cursor is not one that a page has returned.
+/// The text is not a cursor that a page has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a place in a list of jobs; start from the first page")]
 #[non_exhaustive]

@@ -17,27 +17,28 @@ impl LimitFilter {
         Self { scopes: Scope::WORDS.to_vec(), name: None, paused: false }
     }
 
-    /// Only those of these scopes, by their [words](Scope::WORDS).
+    /// Only those of these scopes, by their [names](Scope::WORDS).
     #[must_use]
     pub fn of(mut self, words: &[&str]) -> Self {
         self.scopes.retain(|word| words.contains(word));
         self
     }
 
-    /// All but those of single keys, of which there may be many.
+    /// All except those of single keys, of which there may be many.
     #[must_use]
     pub fn without_keys(self) -> Self {
         self.of(&Scope::WORDS[..5])
     }
 
-    /// Only those of this name: of a queue, kind, group or limiter; keys by their group.
+    /// Only those with this name, of a queue, kind, group or limiter; keys are found by their
+    /// group.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Only of what is paused.
+    /// Only those that are paused.
     #[must_use]
     pub fn paused(mut self) -> Self {
         self.paused = true;

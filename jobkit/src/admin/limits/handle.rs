@@ -10,10 +10,10 @@ use crate::store::{Call, interval, sweep_all};
 /// How often to check whether something still runs.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The limit and the pause of a queue, a kind, a group, a limiter, a key or everything; of
+/// The limit and the pause of a queue, a kind, a group, a limiter, a key or everything, returned by
 /// [`Admin::limit`] and the methods named after these.
 ///
-/// Each method fails with [`AdminError::Invalid`] for names that nothing can have.
+/// Each method fails with [`AdminError::Invalid`] if the name is invalid.
 #[derive(Debug, Clone)]
 #[must_use = "it does nothing until one of its methods is called"]
 pub struct LimitHandle<'a> {
@@ -26,8 +26,8 @@ impl<'a> LimitHandle<'a> {
         Self { admin, scope }
     }
 
-    /// What holds now. Of a key without a limit of its own that is what holds for its group, and of
-    /// a group or a limiter that no worker has announced, nothing (`None`).
+    /// Returns what is in force now. A key without a limit of its own has that of its group. `None`
+    /// means that no worker has announced this group or limiter.
     pub async fn get(&self) -> Result<Option<Limit>, AdminError> {
         self.scope.check()?;
         let mut link = self.admin.link();
@@ -52,10 +52,10 @@ impl<'a> LimitHandle<'a> {
     /// Changes it. Jobs that may now run become ready at once.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for numbers and rates, and for what cannot be limited: everything,
-    /// running jobs of a limiter, waiting jobs of anything but a queue. It gives up
-    /// ([`AdminError::Database`]) if claims in flight block it for two seconds. After an error it
-    /// may be in force while some blocked jobs still wait: call it again, or let a worker's
+    /// [`AdminError::Invalid`] for a number or rate out of range, and for what cannot be limited:
+    /// everything, running jobs of a limiter, waiting jobs of anything but a queue. It gives up
+    /// ([`AdminError::Database`]) if claims in flight block it for two seconds. After an error the
+    /// change may be in force while some blocked jobs still wait: call it again, or let a worker's
     /// periodic sweep find them.
     pub async fn set(&self, change: &Change) -> Result<Limited, AdminError> {
         self.scope.check()?;
@@ -63,7 +63,7 @@ impl<'a> LimitHandle<'a> {
         let (word, name, key) = self.names();
         let set = statements::set_limit(word, name, key, &rule, self.admin.actor());
         let sweeps = match self.scope {
-            // One call gives a thousand permits of a key; the sweep gives the others.
+            // One call grants a thousand permits of a key; the sweep grants the rest.
             Scope::Key { .. } => change.frees_many(),
             Scope::Limiter(_) => false,
             _ => true,
@@ -77,8 +77,8 @@ impl<'a> LimitHandle<'a> {
     /// ahead are released, and waiting jobs that hold a permit of their key pass it on. The
     /// `reason`, 4,096 bytes at most, is for the audit.
     ///
-    /// Returns whether it was not paused before. If it was, it keeps its time and gets the new
-    /// actor and reason.
+    /// Returns whether it was not paused before. If it was, the pause keeps its start and gets the
+    /// new actor and reason.
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the reason, and for a key, a group or a limiter: a key can be
@@ -97,7 +97,7 @@ impl<'a> LimitHandle<'a> {
     /// ones continue. A pause that ends later stays as it is.
     ///
     /// # Errors
-    /// [`AdminError::Invalid`] for the time, the reason, and for anything but a key.
+    /// [`AdminError::Invalid`] for the time, the reason, and for any scope other than a key.
     pub async fn pause_for(&self, time: Duration, reason: &str) -> Result<Limited, AdminError> {
         self.scope.check()?;
         let (word, name, key) = self.names();
@@ -163,7 +163,7 @@ impl<'a> LimitHandle<'a> {
         if self.scope.has_jobs() { Ok(()) } else { Err(self.scope.refuse(what).into()) }
     }
 
-    /// Makes a call after which blocked jobs may run, and looks for them where that is so.
+    /// Makes a call that may let blocked jobs run, and if so grants their permits.
     async fn act<C: Call>(
         &self,
         call: &C,

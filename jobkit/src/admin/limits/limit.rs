@@ -6,17 +6,17 @@ use super::Scope;
 use crate::admin::explain::Time;
 use crate::policy::Rate;
 
-/// What holds for a queue, a kind, a group, a limiter, a key or everything.
+/// The limits and the pause of a queue, a kind, a group, a limiter, a key or everything.
 ///
-/// A part that is `None` was never said. One [whose value](Said::value) is `None` was said not to
-/// be limited.
+/// A part that is `None` was never set. A part whose [value](Said::value) is `None` was set to
+/// unlimited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limit {
-    /// What it is about.
+    /// What it applies to.
     pub scope: Scope,
-    /// How many of its jobs may run at a time, over all workers; of a group, for each key. With 0
-    /// none starts.
+    /// How many of its jobs may run at a time, across all workers; for a group, the number for each
+    /// key. With 0 none starts.
     pub running: Option<Said<u32>>,
     /// How often its jobs may start, over all workers; of a group or a limiter, for each key.
     pub rate: Option<Said<Rate>>,
@@ -25,12 +25,12 @@ pub struct Limit {
     pub waiting: Option<Said<u32>>,
     /// Its pause: none of its jobs starts.
     pub paused: Option<Pause>,
-    /// How many of its jobs run, including those that wait in their worker for a slot; of a key,
-    /// how many permits are taken. Only counted with a limit, and not of groups.
+    /// How many of its jobs run, including those that wait in their worker for a slot; for a key,
+    /// how many permits are taken. Counted only if there is a limit, and not for groups.
     pub runs: Option<u32>,
     /// How many jobs waited when a worker last counted them; at most one more than the limit.
     pub waits: Option<u32>,
-    /// Since when the queue has been full, if it is.
+    /// When the queue became full, if it is full.
     pub full_since: Option<DateTime<Utc>>,
 }
 
@@ -38,13 +38,13 @@ pub struct Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Said<T> {
-    /// What holds; `None`: there is no such limit.
+    /// The value in force; `None` is unlimited.
     pub value: Option<T>,
-    /// Who said so.
+    /// Who set it.
     pub by: By,
 }
 
-/// Who said what holds. An operator goes before code.
+/// Who set a part of a limit. Operators take precedence over code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum By {
@@ -55,7 +55,7 @@ pub enum By {
 }
 
 impl By {
-    /// Its word: `code` or `operator`.
+    /// Its name, as used outside Rust: `code` or `operator`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,13 +65,13 @@ impl By {
     }
 }
 
-/// Since when something is paused, by whom, and why.
+/// A pause: when it began, who paused, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pause {
-    /// Since when, by the database's clock.
+    /// When it began, by the database's clock.
     pub since: DateTime<Utc>,
-    /// Until when; `None`: until somebody resumes it.
+    /// When it ends; `None` if somebody has to resume it.
     pub until: Option<DateTime<Utc>>,
     /// Who paused it, by the name they gave.
     pub actor: Option<String>,
@@ -80,7 +80,7 @@ pub struct Pause {
 }
 
 impl Limit {
-    /// A scope of which nothing was said.
+    /// A scope for which nothing was set.
     pub(crate) fn unsaid(scope: Scope) -> Self {
         let (runs, waits, full_since) = (None, None, None);
         let (running, rate, waiting, paused) = (None, None, None, None);
@@ -105,7 +105,7 @@ impl Limit {
         self.waiting?.value
     }
 
-    /// Whether an operator said some of it.
+    /// Whether an operator set any part of it.
     #[must_use]
     pub fn is_overridden(&self) -> bool {
         let by = [self.running.map(|it| it.by), self.rate.map(|it| it.by)];
@@ -113,13 +113,13 @@ impl Limit {
         by.into_iter().any(|by| by == By::Operator)
     }
 
-    /// `at most 5 run, 2 do`, for those who look.
+    /// For display: `at most 5 run (2 now)`.
     fn running_text(&self, most: u32) -> String {
         let each = matches!(self.scope, Scope::Group(_)).then_some(" of each key");
         let each = each.unwrap_or_default();
         match (most, self.runs) {
             (0, _) => format!("none{each} starts"),
-            (_, Some(runs)) => format!("at most {most}{each} run, {runs} do"),
+            (_, Some(runs)) => format!("at most {most}{each} run ({runs} now)"),
             (_, None) => format!("at most {most}{each} run"),
         }
     }

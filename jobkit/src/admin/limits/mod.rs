@@ -20,11 +20,11 @@ pub use crate::policy::Rate;
 /// What [`LimitHandle::set`] or [`LimitHandle::pause_for`] achieved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-#[must_use = "an unknown group is an answer, not an error"]
+#[must_use = "an unknown group is reported here, not as an error"]
 pub enum Limited {
-    /// It holds now, and did not before.
+    /// It was changed.
     Changed,
-    /// It held already.
+    /// It already was as requested.
     Unchanged,
     /// No worker has announced this group or limiter, so nothing was changed: the name may be
     /// misspelt, or no worker with such jobs has started yet.
@@ -48,8 +48,8 @@ impl Admin {
     /// Everything that is paused or limited, by scope (in the order of [`Scope::WORDS`]), name and
     /// key; 500 at most.
     ///
-    /// Of keys that is what they have of their own, among the first 10,000 in use; what holds for a
-    /// key without that is told by its group.
+    /// A key is listed if it has a limit or a pause of its own, among the first 10,000 keys in use.
+    /// Other keys follow their group, which is listed.
     ///
     /// ```no_run
     /// # use jobkit::Admin;
@@ -76,12 +76,12 @@ impl Admin {
         Ok(found)
     }
 
-    /// The limit and the pause of something.
+    /// The limit and the pause of this scope.
     pub fn limit(&self, scope: Scope) -> LimitHandle<'_> {
         LimitHandle::new(self, scope)
     }
 
-    /// Those of a queue.
+    /// The limit and the pause of a queue.
     ///
     /// ```no_run
     /// # use jobkit::Admin;
@@ -95,22 +95,23 @@ impl Admin {
         self.limit(Scope::Queue(name.to_owned()))
     }
 
-    /// Those of a kind, in all versions and queues.
+    /// The limit and the pause of a kind, in all versions and queues.
     pub fn kind(&self, name: &str) -> LimitHandle<'_> {
         self.limit(Scope::Kind(name.to_owned()))
     }
 
-    /// Those of each key of a concurrency group, unless the key has its own.
+    /// The limit of each key of a concurrency group, unless the key has its own.
     pub fn group(&self, name: &str) -> LimitHandle<'_> {
         self.limit(Scope::Group(name.to_owned()))
     }
 
-    /// Those of each key of a [limiter](crate::limiter), unless the key has its own.
+    /// The limit of each key of a [limiter](crate::limiter), unless the key has its own.
     pub fn limiter(&self, name: &str) -> LimitHandle<'_> {
         self.limit(Scope::Limiter(name.to_owned()))
     }
 
-    /// Those of one key of a concurrency group or of a limiter. It need not have been used.
+    /// The limit and the pause of one key of a concurrency group or of a limiter. The key need not
+    /// be in use.
     pub fn key(&self, group: &str, key: &str) -> LimitHandle<'_> {
         self.limit(Scope::Key { group: group.to_owned(), key: key.to_owned() })
     }

@@ -3,11 +3,11 @@ use std::fmt;
 use crate::error::InvalidValue;
 use crate::limits::{self, KEY_BYTES, NAME_BYTES};
 
-/// What a limit or a pause is about.
+/// What a limit or a pause applies to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// All jobs. They can be paused and resumed, nothing else.
+    /// All jobs. They can only be paused and resumed.
     All,
     /// The jobs of a queue.
     Queue(String),
@@ -27,11 +27,11 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The words of all scopes, in the order in which [`Admin::limits`](crate::Admin::limits)
-    /// lists them.
+    /// The names of all scopes, in the order in which [`Admin::limits`](crate::Admin::limits) lists
+    /// them.
     pub const WORDS: [&'static str; 6] = ["all", "queue", "kind", "group", "limiter", "key"];
 
-    /// The scope by its word, one of [`WORDS`](Self::WORDS). The name of a key is its group.
+    /// The scope with this name, one of [`WORDS`](Self::WORDS). For a key, `name` is its group.
     #[must_use]
     pub fn of(word: &str, name: &str, key: Option<&str>) -> Option<Self> {
         let owned = || name.to_owned();
@@ -46,7 +46,7 @@ impl Scope {
         }
     }
 
-    /// Its word: one of [`WORDS`](Self::WORDS).
+    /// Its name: one of [`WORDS`](Self::WORDS).
     #[must_use]
     pub fn word(&self) -> &'static str {
         Self::WORDS[self.rank()]
@@ -63,7 +63,7 @@ impl Scope {
         }
     }
 
-    /// The key, of the scope of one.
+    /// The key, if the scope is a single key.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
@@ -104,7 +104,7 @@ impl Scope {
         limits::name(what, self.name(), NAME_BYTES)
     }
 
-    /// The error of what this scope cannot be told.
+    /// The error for something that this scope cannot have.
     pub(super) fn refuse(&self, what: &'static str) -> InvalidValue {
         InvalidValue::Limit { scope: self.word(), what }
     }

@@ -14,24 +14,25 @@ statements! {
     fn of_scopes(scopes: &[&str], name: Option<&str>, paused: bool) -> Vec<Limit>
         = include_str!("sql/limits_list.sql");
 
-    /// Those that keys have of their own; or of one key in use, what holds for it.
+    /// The limits of single keys; or of one key in use, its effective limit.
     fn of_keys(group: Option<&str>, key: Option<&str>, paused: bool) -> Vec<Limit>
         = include_str!("sql/limits_of_keys.sql");
 
-    /// Changes a limit. Whether something changed; null if no worker has announced it.
+    /// Changes a limit. Returns whether something changed; null if no worker has announced it.
     fn set_limit(scope: &str, name: &str, key: Option<&str>, rule: &Value, actor: Option<&str>)
         -> One<Option<bool>>
         = "select jobkit.set_limit($1, $2, $3, $4, $5)",
         debug_span!("jobkit.limit", scope, name, key);
 
-    /// Pauses something. Whether it was not paused before; null if no worker has announced it.
+    /// Pauses something. Returns whether it was not paused before; null if no worker has announced
+    /// it.
     fn pause_limit(
         scope: &str, name: &str, key: Option<&str>, time: Option<PgInterval>,
         actor: Option<&str>, reason: &str,
     ) -> One<Option<bool>> = "select jobkit.pause_limit($1, $2, $3, $4, $5, $6)",
         debug_span!("jobkit.pause", scope, name, key);
 
-    /// Ends a pause. Whether there was one.
+    /// Ends a pause. Returns whether there was one.
     fn resume_limit(scope: &str, name: &str, key: Option<&str>, actor: Option<&str>) -> One<bool>
         = "select jobkit.resume_limit($1, $2, $3, $4)",
         debug_span!("jobkit.resume", scope, name, key);
@@ -40,13 +41,13 @@ statements! {
     fn running_of(scope: &str, name: &str) -> One<u32> = "select jobkit.running_of($1, $2)";
 }
 
-/// Who said a part, by the column with their word; `None` if nobody did.
+/// Who set a part, from its column; `None` if nobody did.
 fn by(row: &PgRow, column: &str) -> sqlx::Result<Option<By>> {
     let word: Option<String> = row.read(column)?;
     Ok(word.map(|word| if word == "operator" { By::Operator } else { By::Code }))
 }
 
-/// A rate in two columns; without a time between slots there is none.
+/// A rate in two columns; `None` without a time between slots.
 pub(crate) fn rate(row: &PgRow, every: &str, burst: &str) -> sqlx::Result<Option<Rate>> {
     let every = row.read::<Option<Duration>>(every)?.filter(|every| !every.is_zero());
     Ok(every.zip(row.read(burst)?).map(|(every, burst)| Rate { every, burst }))
@@ -79,7 +80,7 @@ impl FromRow for Limit {
 }
 
 impl Limit {
-    /// What holds for a key of this group that has nothing of its own.
+    /// The effective limit of a key of this group without a limit of its own.
     pub(super) fn of_key(self, key: &str) -> Self {
         let scope = Scope::Key { group: self.scope.name().to_owned(), key: key.to_owned() };
         let runs = self.running.and_then(|said| said.value).map(|_| 0);

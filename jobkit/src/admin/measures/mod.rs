@@ -32,8 +32,8 @@ const STRETCHES: u32 = 1440;
 impl Admin {
     /// Outcomes of attempts from `since` ago (a minute to 366 days) up to now, in intervals of
     /// `bucket`: whole minutes, or quarters of an hour if it goes back for more than six hours, and
-    /// at most 1,440 intervals. Other values are changed to the nearest valid ones; the result says
-    /// how long its intervals are.
+    /// at most 1,440 intervals. Values out of range are clamped; the result says how long its
+    /// intervals are.
     ///
     /// Workers add their measures with their heartbeats, so the numbers are some seconds old and
     /// belong to the minute in which they were added. They are kept for 7 days, or as
@@ -76,9 +76,9 @@ impl Admin {
     }
 
     /// The stored measures of each quarter of an hour, queue, kind and outcome from `since` on, the
-    /// oldest first, at most 50,000 rows; without a time, those of the last two quarters. For
-    /// programs that keep their own sums: rows of these two quarters may still change, older ones
-    /// do not.
+    /// oldest first, at most 50,000 rows; without a time, those of the last two quarters. This is
+    /// for programs that keep their own sums: rows of the last two quarters may still change, older
+    /// ones do not.
     ///
     /// # Errors
     /// The errors of every method of [`Admin`].

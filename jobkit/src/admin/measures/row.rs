@@ -12,9 +12,9 @@ pub struct MeasureRow {
     pub queue: String,
     /// The kind.
     pub kind: String,
-    /// How they ended: a word of [`hooks::Outcome`](crate::hooks::Outcome).
+    /// How they ended: the name of a [`hooks::Outcome`](crate::hooks::Outcome).
     pub outcome: String,
-    /// How many.
+    /// How many attempts.
     pub count: u64,
     /// How long the handlers ran.
     pub run: Histogram,

@@ -23,10 +23,11 @@ pub struct Measures {
     pub discarded: u64,
     /// Jobs that ended as cancelled while they ran.
     pub cancelled: u64,
-    /// Jobs that expired before they started. They are no attempts, and in neither histogram.
+    /// Jobs that expired before they started. They do not count as attempts, and are in neither
+    /// histogram.
     pub expired: u64,
-    /// Jobs that were to run again but were superseded by another one. Coalesced jobs, which never
-    /// ran, are not counted: search for `ended:coalesce`.
+    /// Jobs that should have run again but were superseded by another one. Coalesced jobs, which
+    /// never ran, are not counted: search for `ended:coalesce`.
     pub superseded: u64,
     /// How long the handlers ran.
     pub run: Histogram,
@@ -43,8 +44,8 @@ impl Measures {
         ended + self.superseded + self.retried + self.snoozed
     }
 
-    /// The share of attempts that failed, 0 to 1, among those that succeeded or failed; `None`
-    /// without any.
+    /// The share of attempts that failed, 0 to 1, among those that succeeded or failed; `None` if
+    /// there are none.
     #[must_use]
     pub fn failure_rate(&self) -> Option<f64> {
         let failed = self.retried + self.buried;

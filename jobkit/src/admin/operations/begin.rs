@@ -20,7 +20,7 @@ use crate::store::next_operation;
 
 type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, AdminError>> + Send + 'a>>;
 
-/// An operation that is about to begin, see [`Admin::begin_operation`].
+/// An operation to begin, returned by [`Admin::begin_operation`].
 #[derive(Debug)]
 #[must_use = "nothing begins until this is awaited"]
 pub struct Begin<'a> {
@@ -33,7 +33,7 @@ pub struct Begin<'a> {
 
 impl<'a> Begin<'a> {
     /// Acts on at most this many jobs or dead letters a second, 1 to 1,000,000, to protect the
-    /// services that the jobs will call. By default it is as fast as it can be.
+    /// services that the jobs will call. By default it runs as fast as it can.
     pub fn per_second(self, number: u32) -> Self {
         Self { per_second: Some(number), ..self }
     }
@@ -86,7 +86,7 @@ impl<'a> IntoFuture for Begin<'a> {
 /// Called with the progress of an operation.
 type Progress<'a> = Box<dyn FnMut(&Operation) + Send + 'a>;
 
-/// An operation that is about to be carried out, see [`OperationRef::carry_out`].
+/// An operation to carry out, returned by [`OperationRef::carry_out`].
 #[must_use = "nothing is done until this is awaited"]
 pub struct CarryOut<'a> {
     admin: &'a Admin,
@@ -107,7 +107,7 @@ impl<'a> CarryOut<'a> {
     /// The longest pause before the operation is read again: it may have been cancelled.
     const REST: Duration = Duration::from_secs(1);
 
-    /// Calls this after each step, also of a worker.
+    /// Calls this after each step, including those of workers.
     pub fn progress(self, progress: impl FnMut(&Operation) + Send + 'a) -> Self {
         Self { progress: Some(Box::new(progress)), ..self }
     }
@@ -158,7 +158,7 @@ impl Admin {
     /// that end by it. It may be empty; 16 KiB of it are kept. The audit has one entry for the
     /// whole operation, which finally records the result.
     ///
-    /// The idempotency key has 1 to 128 bytes: if an operation with it exists, that one is
+    /// The idempotency key has 1 to 128 bytes. If an operation with this key exists, it is
     /// returned, whatever it does, and nothing is begun.
     ///
     /// ```no_run
@@ -177,7 +177,7 @@ impl Admin {
     /// ```
     ///
     /// # Errors
-    /// As [`preview`](Self::preview); [`AdminError::Invalid`] for the key and the pace.
+    /// As [`preview`](Self::preview); [`AdminError::Invalid`] for the key and the rate.
     pub fn begin_operation<'a>(
         &'a self,
         action: &'a BulkAction,
@@ -189,8 +189,8 @@ impl Admin {
 }
 
 impl<'a> OperationRef<'a> {
-    /// Carries out the operation from here, together with any workers, and returns it once it has
-    /// ended, however it ended; `None` if there is none with this id.
+    /// Carries out the operation in this process, together with any workers, and returns it once it
+    /// has ended, however it ended; `None` if there is none with this id.
     ///
     /// Drop the future to stop: committed pages stay done, and the rest is left to workers or to
     /// the next call.

@@ -127,8 +127,8 @@ fn ended(query: &JobQuery) -> bool {
 }
 
 impl Admin {
-    /// What [`begin_operation`](Self::begin_operation) would act on: how many, as by
-    /// [`count_jobs`](Self::count_jobs) and [`count_dead_letters`](Self::count_dead_letters), and
+    /// What [`begin_operation`](Self::begin_operation) would act on: how many, counted as by
+    /// [`count_jobs`](Self::count_jobs) or [`count_dead_letters`](Self::count_dead_letters), and
     /// five of them.
     ///
     /// # Errors
@@ -157,8 +157,8 @@ impl Admin {
         Ok(preview)
     }
 
-    /// The newest 1 to 100 operations (a `limit` outside of that is taken for the nearest end),
-    /// before this one if it is given. They are kept for 90 days after they ended.
+    /// The newest 1 to 100 operations (a `limit` outside this range is clamped); with an id, those
+    /// before it. They are kept for 90 days after they have ended.
     pub async fn operations(
         &self,
         before: Option<i64>,

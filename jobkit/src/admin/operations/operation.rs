@@ -63,11 +63,11 @@ pub struct Operation {
     pub verb: String,
     /// Which jobs or dead letters match, as JSON.
     pub filter: Value,
-    /// The reason. The history of jobs that it ended has it, too.
+    /// The reason. It is also in the history of the jobs that the operation ended.
     pub reason: Option<String>,
     /// The time of a reschedule; `None` is now.
     pub run_at: Option<DateTime<Utc>>,
-    /// The most jobs or dead letters per second; `None` is no limit.
+    /// The maximum number of jobs or dead letters per second; `None` is unlimited.
     pub per_second: Option<u32>,
     /// Who began it, by the name they gave.
     pub actor: Option<String>,
@@ -78,7 +78,7 @@ pub struct Operation {
     /// How many match; `None` until they are counted. Counting many takes a while, so there may be
     /// a few more or fewer when they are processed.
     pub total: Option<u64>,
-    /// How many of these have been counted.
+    /// How many have been counted so far.
     pub counted: u64,
     /// How many were changed as requested.
     pub done: u64,
@@ -103,7 +103,7 @@ pub struct Operation {
 pub struct OperationResult {
     /// The id of the job or dead letter.
     pub subject: i64,
-    /// Why not.
+    /// Why it could not be changed.
     pub outcome: String,
 }
 

@@ -6,7 +6,7 @@ use crate::admin::Admin;
 use crate::admin::AdminError;
 use crate::store::stop_operation;
 
-/// An operation by its id, whether it exists or not. [`Admin::operation`] makes it.
+/// An operation, referred to by its id. It need not exist. [`Admin::operation`] returns it.
 ///
 /// ```no_run
 /// # async fn f(admin: jobkit::Admin, id: i64) -> Result<(), jobkit::admin::AdminError> {
@@ -19,8 +19,8 @@ use crate::store::stop_operation;
 /// ```
 ///
 /// # Errors
-/// An id without an operation is no error: each method says what it then returns. What they share
-/// is in the errors of [`Admin`].
+/// An operation that does not exist is not an error: each method says what it then returns. For the
+/// errors of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is asked or done until one of its methods is awaited"]
 pub struct OperationRef<'a> {

@@ -24,7 +24,7 @@ pub struct Acknowledged {
     pub actor: Option<String>,
     /// The reason they gave.
     pub reason: Option<String>,
-    /// When.
+    /// When it was acknowledged.
     pub at: DateTime<Utc>,
 }
 
@@ -62,8 +62,9 @@ pub(super) fn parted(
     (attention, acknowledged)
 }
 
-/// Something that needs [`Attention`], by its [`name`](Attention::name) and
-/// [`subject`](Attention::subject), whether it does now or not. [`Admin::attention`] makes it.
+/// Something that needs [`Attention`], referred to by its [`name`](Attention::name) and
+/// [`subject`](Attention::subject). It need not need attention now. [`Admin::attention`] returns
+/// it.
 ///
 /// ```no_run
 /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
@@ -78,8 +79,7 @@ pub(super) fn parted(
 ///
 /// # Errors
 /// Every method fails with [`AdminError::Invalid`] for a name that is empty or longer than 128
-/// bytes, and for a subject that is too long. What they share otherwise is in the errors of
-/// [`Admin`].
+/// bytes, and for a subject that is too long. For the errors of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is done until one of its methods is awaited"]
 pub struct AttentionRef<'a> {
@@ -99,7 +99,7 @@ impl AttentionRef<'_> {
     /// Acknowledges it: the [`overview`](Admin::overview) lists it separately, and metrics do not
     /// count it. It needs attention again when it happens again after `seen`, or after 30 days.
     /// `seen` is the time of the overview that showed it ([`Overview::at`](super::Overview::at));
-    /// `None` is now. 16 KiB of the reason are kept.
+    /// `None` means now. 16 KiB of the reason are kept.
     ///
     /// Returns whether there is such a name. A late queue or a held key happens again when the jobs
     /// that waited then have started and others have waited as long.

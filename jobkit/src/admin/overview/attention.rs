@@ -75,14 +75,14 @@ pub enum Attention {
         /// How many are held by workers that are gone, until a worker takes them back.
         gone: u32,
     },
-    /// A queue is full, as a worker found when it last looked: enqueues to it are refused with
+    /// A queue was full when a worker last counted its jobs: enqueues to it are refused with
     /// [`QueueFull`](crate::error::QueueFull).
     FullQueue {
         /// The queue.
         queue: String,
         /// How many jobs of it may wait.
         limit: u32,
-        /// Since when it is full.
+        /// When it became full.
         since: DateTime<Utc>,
     },
     /// Workers of one name died within the last hour: their leases lapsed, and their jobs were
@@ -95,16 +95,16 @@ pub enum Attention {
         times: u32,
         /// The id of the last.
         id: i64,
-        /// When that was noticed.
+        /// When the last was found to be lost.
         at: DateTime<Utc>,
         /// How long ago that was.
         ago: Duration,
         /// How many jobs they had then in total.
         jobs: u32,
-        /// Since when a worker of that name is alive again.
+        /// When a worker of that name came back.
         back: Option<DateTime<Utc>>,
     },
-    /// A job with which a transition fails through no fault of its own.
+    /// A job for which a transition fails through no fault of its own.
     StuckJob(StuckJob),
     /// Jobs of a kind run for much longer than usual: for longer than
     /// [`late_after`](crate::Admin::late_after) and four times what 99 of 100 attempts took within
@@ -136,7 +136,7 @@ pub enum Attention {
         operation: i64,
         /// Its verb.
         verb: String,
-        /// How long.
+        /// How long ago it last made progress.
         since: Duration,
     },
     /// An instant of a schedule that is not paused has been overdue for longer than
@@ -168,11 +168,11 @@ pub enum Attention {
     PausedQueue {
         /// Its name.
         queue: String,
-        /// Since when it is paused.
+        /// When it was paused.
         since: DateTime<Utc>,
-        /// Who paused it, as they said.
+        /// Who paused it, by the name they gave.
         actor: Option<String>,
-        /// Why, as they said.
+        /// The reason they gave.
         reason: Option<String>,
         /// How many jobs of it are ready; no more than 10,000 are counted.
         ready: Count,
@@ -191,7 +191,7 @@ pub enum Attention {
         group: String,
         /// The key.
         key: String,
-        /// Until when it is paused.
+        /// When its pause ends.
         until: DateTime<Utc>,
         /// Jobs that wait; no more than 10,000 are counted.
         blocked: Count,

@@ -31,8 +31,8 @@ impl Attention {
         }
     }
 
-    /// What it is about, if the number of these is bounded: a queue, a kind, a schedule, a group of
-    /// keys, the name of a worker.
+    /// What it is about, if that has few possible values, as a label of metrics: a queue, a kind, a
+    /// schedule, a group of keys, the name of a worker.
     #[must_use]
     pub fn label(&self) -> Option<&str> {
         match self {

@@ -38,8 +38,8 @@ pub struct Overview {
     pub retrying: Count,
     /// Jobs that wait for a permit of their concurrency key.
     pub blocked: Count,
-    /// The longest wait among them, as far as looked at: the first of each of 3,000 keys and
-    /// priorities, and the oldest 5,000 live jobs.
+    /// The longest wait among those looked at: the first of each of 3,000 keys and priorities, and
+    /// the oldest 5,000 live jobs.
     pub blocked_age: Option<Duration>,
     /// How long the most overdue schedule has been overdue.
     pub overdue: Option<Duration>,

@@ -13,9 +13,9 @@ pub struct Waiting {
     /// How many may wait.
     pub most: u32,
     /// How many waited, ready or for a permit, when a worker last counted them; at most one more
-    /// than may.
+    /// than the limit.
     pub counted: u32,
-    /// Since when it has been full, if it is.
+    /// When it became full, if it is full.
     pub full_since: Option<DateTime<Utc>>,
 }
 
@@ -39,7 +39,7 @@ pub struct QueueSummary {
     pub blocked_age: Option<Duration>,
     /// Jobs whose time has not come.
     pub scheduled: Count,
-    /// Scheduled jobs that have used an attempt up.
+    /// Scheduled jobs that have used up an attempt.
     pub retrying: Count,
     /// When the next scheduled job is due.
     pub next_run_at: Option<DateTime<Utc>>,

@@ -27,17 +27,17 @@ pub struct Semaphore {
     pub rate: Option<Rate>,
     /// Whether an operator has set the rate for this key.
     pub has_own_rate: bool,
-    /// Until when it is paused, if it is.
+    /// When its pause ends, if it is paused.
     pub paused_until: Option<DateTime<Utc>>,
     /// When the next of its blocked jobs may start, if that depends only on time; for a limiter,
     /// when its next slot is free, unless it is free now.
     pub next_at: Option<DateTime<Utc>>,
     /// Permits taken by running jobs and by ready jobs that are about to run. May exceed the limit
-    /// after it was lowered.
+    /// after the limit was lowered.
     pub taken: u32,
     /// Jobs that wait for a permit, counted up to 10,000.
     pub blocked: u32,
-    /// Since when the oldest of the first 10,000 blocked jobs has waited.
+    /// When the oldest of the first 10,000 blocked jobs began to wait.
     pub blocked_since: Option<DateTime<Utc>>,
 }
 
@@ -49,7 +49,7 @@ pub struct PermitHolder {
     pub job: JobId,
     /// The worker that runs it; `None` while it is ready.
     pub worker: Option<i64>,
-    /// Since when it holds the permit.
+    /// When it got the permit.
     pub since: DateTime<Utc>,
 }
 
@@ -65,7 +65,7 @@ pub struct BlockedJob {
     pub queue: String,
     /// Its priority, −3 to 3; smaller goes first.
     pub priority: i16,
-    /// Since when it is blocked.
+    /// When it became blocked.
     pub since: DateTime<Utc>,
 }
 

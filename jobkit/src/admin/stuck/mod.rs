@@ -10,8 +10,9 @@ pub(super) mod statements;
 
 /// A job for which a transition fails through no fault of the job: its row is damaged, the disk of
 /// its table is full, …; or the worker that claimed it lacks the
-/// [key](crate::policy::Policy::encrypt) of its payload. Other jobs go on. This one is retried
-/// again and again, and never charged for it. Displayed, it is a sentence without a full stop.
+/// [key](crate::policy::Policy::encrypt) of its payload. Other jobs go on. The transition is
+/// retried again and again, and no attempt is charged. Displayed, it is a sentence without a full
+/// stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StuckJob {
@@ -22,11 +23,11 @@ pub struct StuckJob {
     pub transition: String,
     /// The error of the server or of the worker.
     pub error: String,
-    /// Since when.
+    /// When it first failed.
     pub since: DateTime<Utc>,
-    /// How often it was tried.
+    /// How often the transition was tried.
     pub tries: u32,
-    /// When it is tried again.
+    /// When the transition is tried again.
     pub retry_at: DateTime<Utc>,
 }
 

@@ -11,8 +11,8 @@ pub use self::reference::TopicRef;
 pub use self::topic::{Subscriber, TopicSummary};
 
 impl Admin {
-    /// The topics with subscribers, by name, with the kinds that subscribe: the first 1,000 of
-    /// these.
+    /// The topics with subscribers, by name, and the kinds that subscribe to them; 1,000 kinds at
+    /// most.
     pub async fn topics(&self) -> Result<Vec<TopicSummary>, AdminError> {
         let mut topics: Vec<TopicSummary> = Vec::new();
         for found in self.ask(&statements::subscribers()).await? {

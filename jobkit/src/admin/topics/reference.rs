@@ -11,7 +11,7 @@ use crate::admin::jobs::ByNameError;
 use crate::limits::{self, NAME_BYTES};
 use crate::terms::Terms;
 
-/// A topic by its name, whether anything subscribes to it or not. [`Admin::topic`] makes it.
+/// A topic, referred to by its name. It need not have subscribers. [`Admin::topic`] returns it.
 ///
 /// An application publishes with [`Topic`](crate::enqueue::Topic), in its own transaction.
 ///
@@ -24,8 +24,8 @@ use crate::terms::Terms;
 /// ```
 ///
 /// # Errors
-/// Every method fails with [`InvalidValue`](crate::error::InvalidValue) for a name that is
-/// empty or longer than 128 bytes. What they share otherwise is in the errors of [`Admin`].
+/// Every method fails with [`InvalidValue`](crate::error::InvalidValue) for a name that is empty or
+/// longer than 128 bytes. For the errors of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is done until one of its methods is awaited"]
 pub struct TopicRef<'a> {
@@ -41,9 +41,9 @@ impl Admin {
 }
 
 impl TopicRef<'_> {
-    /// Unsubscribes a kind from the topic. Use it for a kind that no binary has any more, which
-    /// would collect jobs for ever. Its jobs and dead letters stay, and it subscribes again as soon
-    /// as a binary announces it. Returns whether it was subscribed.
+    /// Unsubscribes a kind from the topic. Use it for a kind that no binary has any more, and that
+    /// would otherwise collect jobs for ever. Its jobs and dead letters stay, and it subscribes
+    /// again as soon as a binary announces it. Returns whether it was subscribed.
     ///
     /// # Errors
     /// [`AdminError::Invalid`] for the kind.
@@ -54,11 +54,11 @@ impl TopicRef<'_> {
         admin.ask(&statements::unsubscribe(name, kind, admin.actor())).await
     }
 
-    /// Publishes to the topic, for programs and people that do not have its type. It uses
-    /// `jobkit.publish`, and is noted in the audit. Returns the jobs; none without subscribers.
+    /// Publishes to the topic, for programs and people that do not have its type. It calls
+    /// `jobkit.publish`, and is recorded in the audit. Returns the jobs; none without subscribers.
     ///
     /// # Errors
-    /// [`ByNameError`] says which.
+    /// See [`ByNameError`].
     pub async fn publish(
         self,
         args: &Value,

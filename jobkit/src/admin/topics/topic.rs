@@ -16,7 +16,7 @@ pub struct TopicSummary {
 pub struct Subscriber {
     /// The kind.
     pub kind: String,
-    /// Since when.
+    /// When it first subscribed.
     pub subscribed_at: DateTime<Utc>,
     /// When a binary last announced it: a worker when it started, or
     /// [`announce`](crate::announce()).

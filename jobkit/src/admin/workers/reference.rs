@@ -17,8 +17,8 @@ pub enum StopRequest {
     NotFound,
 }
 
-/// A worker of any process by its id, whether it exists or not. [`Admin::worker`] makes it.
-/// [`WorkerHandle`](crate::WorkerHandle) is for one of this process.
+/// A worker of any process, referred to by its id. It need not exist. [`Admin::worker`] returns it.
+/// For a worker of this process, use its [`WorkerHandle`](crate::WorkerHandle).
 ///
 /// ```no_run
 /// # async fn f(admin: jobkit::Admin) -> Result<(), jobkit::admin::AdminError> {
@@ -31,8 +31,8 @@ pub enum StopRequest {
 /// ```
 ///
 /// # Errors
-/// An id without a worker is no error: each method says what it then returns. What they share is in
-/// the errors of [`Admin`].
+/// A worker that does not exist is not an error: each method says what it then returns. For the
+/// errors of every method, see [`Admin`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "nothing is asked or done until one of its methods is awaited"]
 pub struct WorkerRef<'a> {
@@ -57,18 +57,18 @@ impl WorkerRef<'_> {
         Ok(summary.map(|summary| WorkerDetail { summary, jobs }))
     }
 
-    /// What is kept of the worker if it ended within the last day, because it stopped or its lease
-    /// lapsed; `None` if there is no such worker, it is still there, or it ended earlier.
+    /// What is kept about the worker if it ended within the last day, because it stopped or its
+    /// lease lapsed; `None` if it never existed, still exists, or ended earlier.
     pub async fn gone(self) -> Result<Option<GoneWorker>, AdminError> {
         self.admin.ask(&statements::gone_worker(self.id)).await
     }
 
-    /// Asks the worker to stop. From its next heartbeat it stops as by
-    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop): it claims no more, and its handlers are
-    /// told and may end within its stop grace. After that they are asked to stop, dropped after its
-    /// cancel grace, and released without charging an attempt. It keeps renewing its lease, and is
-    /// shown as stopping, until its process ends it. The process learns of it by
-    /// [`WorkerHandle::stopping`](crate::WorkerHandle::stopping), as
+    /// Asks the worker to stop. At its next heartbeat it stops as with
+    /// [`WorkerHandle::stop`](crate::WorkerHandle::stop): it claims no more jobs, and its handlers
+    /// are told and may finish within its stop grace. Handlers that still run are then asked to
+    /// stop, dropped after its cancel grace, and their jobs released without charging an attempt.
+    /// The worker keeps renewing its lease, and is shown as stopping, until its process ends it.
+    /// The process is told through [`WorkerHandle::stopping`](crate::WorkerHandle::stopping), as
     /// [`run_until_signal`](crate::WorkerHandle::run_until_signal) does.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ pub struct WorkerSummary {
     pub lease: Duration,
     /// When its lease ends, unless it renews it.
     pub lease_until: DateTime<Utc>,
-    /// Whether its lease has lapsed. Its jobs are then taken back soon.
+    /// Whether its lease has lapsed. Its jobs are then soon taken back.
     pub lapsed: bool,
     /// Whether less than a quarter of its lease is left.
     pub late: bool,
@@ -36,13 +36,13 @@ pub struct WorkerSummary {
     pub kinds: Vec<String>,
     /// How many jobs it runs.
     pub running: u32,
-    /// Its time zone rules, as [`ZoneRules`](crate::schedule::ZoneRules) shows them; `None` if it
-    /// does not say.
+    /// Its time zone rules, as [`ZoneRules`](crate::schedule::ZoneRules) shows them; `None` if
+    /// unknown.
     pub zones: Option<String>,
 }
 
 impl WorkerSummary {
-    /// How many jobs it runs at a time, if it says so.
+    /// How many jobs it can run at a time, as far as it has announced that.
     #[must_use]
     pub fn slots(&self) -> u32 {
         let mut pools = HashSet::new();
@@ -57,12 +57,12 @@ impl WorkerSummary {
 pub struct ServedQueue {
     /// Its name.
     pub queue: String,
-    /// How many of its jobs the worker runs at a time; `None` if it does not say.
+    /// How many of its jobs the worker can run at a time; `None` if unknown.
     pub slots: Option<u32>,
     /// The number of the slots that it shares with others of the same number; a pattern (whose name
     /// ends in a star) shares them with all queues that match.
     pub pool: Option<u32>,
-    /// Its weight among those; `None` if they are served in their order.
+    /// Its weight among those; `None` if they are served in order.
     pub weight: Option<u32>,
 }
 
@@ -82,7 +82,7 @@ pub struct GoneWorker {
     pub ended_at: DateTime<Utc>,
     /// Whether it stopped cleanly. Otherwise its lease lapsed and its jobs were taken back.
     pub stopped: bool,
-    /// How many jobs it held then.
+    /// How many jobs it held at its end.
     pub jobs: u32,
 }
 
@@ -90,7 +90,7 @@ pub struct GoneWorker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerDetail {
-    /// The fields of a list.
+    /// The fields shown in a list.
     pub summary: WorkerSummary,
     /// Its running jobs in the order in which they were claimed, at most 500.
     pub jobs: Vec<RunningJob>,

@@ -1,4 +1,4 @@
-//! All waits of a process at one database: one connection listens, another looks.
+//! All waits of a process on one database: one connection listens, another one queries.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -17,11 +17,11 @@ use crate::store::{
     Awaited, Deadlines, EndRow, Link, News, Notifications, Source, await_jobs, ends_of,
 };
 
-/// How long after a look the next one comes at the latest: what was not notified is found then.
+/// The longest time between two queries, for ends that were not notified.
 const POLL: Duration = Duration::from_secs(2);
-/// The same while somebody has the row of a job in hand: it may be its end.
+/// The same while a transaction holds the row of a job: it may be its end.
 const HELD: Duration = Duration::from_millis(20);
-/// How long silence is trusted before the connection that listens is tested.
+/// How long the listening connection may be silent before it is tested.
 const SILENCE: Duration = Duration::from_secs(5);
 /// How long a statement may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -39,18 +39,18 @@ struct Wait {
 pub(crate) struct Hub {
     source: Source,
     state: Lock<State>,
-    /// A reason to look: a wait, a notification, a connection made anew.
+    /// A reason to query: a wait, a notification, a new connection.
     ring: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     waits: BTreeMap<i64, Wait>,
-    /// Whether a task looks after them.
+    /// Whether a task serves them.
     tended: bool,
 }
 
-/// The hubs of pools, for those who have no more than a pool.
+/// The hubs of pools, for callers that only have a pool.
 static HUBS: Lock<Vec<(Arc<PgConnectOptions>, Weak<Hub>)>> = Lock::new(Vec::new());
 
 impl Hub {
@@ -71,7 +71,7 @@ impl Hub {
         })
     }
 
-    /// Waits for the end of a job, for so long; none is that it has not ended.
+    /// Waits for the end of a job, at most this long; `None` if it has not ended.
     ///
     /// # Errors
     /// [`DatabaseError::Deadline`] if the database could not be asked by then.
@@ -82,7 +82,7 @@ impl Hub {
     ) -> Result<Option<End>, DatabaseError> {
         let ended = async {
             loop {
-                // Without an answer the task has gone with its runtime: another takes its place.
+                // Without an answer, the task ended with its runtime: another one takes its place.
                 if let Ok(end) = self.join(job).await {
                     break end;
                 }
@@ -121,7 +121,7 @@ impl Hub {
         self.state.lock().waits.get(&job.0).is_some_and(|wait| wait.lives)
     }
 
-    /// Notes of jobs whether they live, as far as is known.
+    /// Records whether jobs are live, as far as is known.
     fn note(&self, jobs: impl Iterator<Item = (i64, bool)>) {
         let mut state = self.state.lock();
         for (job, lives) in jobs {
@@ -131,7 +131,7 @@ impl Hub {
         }
     }
 
-    /// One look; says how long the next can wait if nobody rings.
+    /// One query; returns how long the next can wait if nobody rings.
     async fn look(&self, link: &mut Link, jobs: &[i64]) -> Result<Duration, DatabaseError> {
         let found = link.call(&await_jobs(jobs)).await?;
         self.note(found.iter().map(|(job, at)| (*job, *at != Awaited::Gone)));
@@ -161,14 +161,14 @@ impl Hub {
                 Ok(News::None) => {}
                 Ok(_) => self.ring.notify_one(),
                 Err(error) => {
-                    tracing::debug!(%error, "jobkit: nobody tells of ends");
+                    tracing::debug!(%error, "jobkit: not listening for the ends of jobs");
                     sleep(POLL).await;
                 }
             }
         }
     }
 
-    /// Looks until nobody waits.
+    /// Queries until nobody waits.
     async fn tend(&self) {
         let deadlines = Deadlines { call: PATIENCE, lock: PATIENCE };
         let mut link = Link::new("wait", self.source.clone(), deadlines).of_operator();
@@ -182,7 +182,7 @@ impl Hub {
                 self.note(jobs.into_iter().map(|job| (job, false)));
             }
             let rest = looked.unwrap_or_else(|error| {
-                tracing::debug!(%error, "jobkit: could not look for ends");
+                tracing::debug!(%error, "jobkit: could not query the ends of jobs");
                 POLL
             });
             // A wait that is given up is noticed by the next look.
@@ -202,8 +202,8 @@ fn end(EndRow { outcome, reason, result, .. }: EndRow) -> End {
     }
 }
 
-/// The task that looks after a hub: when it goes, with the last wait or with its runtime, those who
-/// wait know, and begin another.
+/// The task that serves a hub. When it ends, with the last wait or with its runtime, those who wait
+/// notice and start another one.
 struct Tended(Arc<Hub>);
 
 impl Tended {

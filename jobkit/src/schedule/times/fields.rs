@@ -1,9 +1,9 @@
-//! The fields of a cron expression, read more carefully than the search needs them: what other
-//! programs understand otherwise is refused, with what to write.
+//! The fields of a cron expression, read more strictly than the search needs: what other programs
+//! interpret differently is refused, with what to write instead.
 
 use super::TimesError;
 
-/// A field, and what may stand in it.
+/// A field, and its valid values.
 struct Field {
     name: &'static str,
     first: u16,
@@ -24,13 +24,13 @@ const FIELDS: [Field; 6] = [
     Field { name: "weekday", first: 0, last: 7, names: &WEEKDAYS },
 ];
 
-/// The expression in numbers, as croner takes it.
+/// Rewrites the expression in numbers, for croner.
 pub(super) fn read(text: &str) -> Result<String, TimesError> {
     let given: Vec<&str> = text.split(' ').filter(|field| !field.is_empty()).collect();
     if !(5..=6).contains(&given.len()) {
         return Err(TimesError(format!(
-            "it has {} of the 5 or 6 fields of cron: write `0 3 * * * Europe/Berlin`, `@daily` or \
-             `every 15m`",
+            "expected the 5 or 6 fields of cron, found {}: write `0 3 * * * Europe/Berlin`, \
+             `@daily` or `every 15m`",
             given.len()
         )));
     }
@@ -38,18 +38,22 @@ pub(super) fn read(text: &str) -> Result<String, TimesError> {
     let read: Result<Vec<String>, String> =
         fields.iter().zip(&given).map(|(field, given)| field.read(given)).collect();
     let read = read.and_then(|read| both_days(&given, &read).map(|()| read));
-    let read = read.map_err(|why| TimesError(format!("`{text}` is no cron expression: {why}")))?;
+    let read =
+        read.map_err(|why| TimesError(format!("`{text}` is not a cron expression: {why}")))?;
     Ok(read.join(" "))
 }
 
-/// Days of the month beside weekdays: cron itself takes days that are both where one of the fields
-/// begins with a star, most other programs those that are either.
+/// Checks days of the month beside weekdays: if one of the fields begins with a star, cron itself
+/// requires a day to match both, while most other programs accept either.
 fn both_days(given: &[&str], read: &[String]) -> Result<(), String> {
     let [.., day, _, weekday] = given else { return Ok(()) };
     let [.., days, _, weekdays] = read else { return Ok(()) };
     let (restricted, starred) = (|field: &str| field != "*", |field: &str| field.starts_with('*'));
     if weekdays.starts_with('+') && !restricted(days) {
-        return Err(format!("`{weekday}` wants a day that is both, and any day is: leave out `+`"));
+        return Err(format!(
+            "`{weekday}` requires a day of the month to match as well, and every one does: leave \
+             out `+`"
+        ));
     }
     let ambiguous = restricted(days)
         && restricted(weekdays)
@@ -59,9 +63,9 @@ fn both_days(given: &[&str], read: &[String]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "with `{day}` and `{weekday}` cron takes days that are both, other programs days that are \
-         either: write `+{weekday}` for both, `1-31/2` instead of `*/2` for either, or `SUN#1` for \
-         the first Sunday"
+        "given `{day}` and `{weekday}`, cron requires a day to match both, while other programs \
+         accept either: write `+{weekday}` to require both, `1-31/2` instead of `*/2` to accept \
+         either, or `SUN#1` for the first Sunday"
     ))
 }
 
@@ -96,7 +100,7 @@ impl Field {
     fn item(&self, item: &str) -> Result<String, String> {
         if item.is_empty() {
             let name = self.name;
-            return Err(format!("an item of its {name} field is empty: take out the comma"));
+            return Err(format!("the {name} field has an empty item: remove the comma"));
         }
         if let Some((range, step)) = item.split_once('/') {
             return self.stepped(item, range, step);
@@ -127,12 +131,14 @@ impl Field {
             return Ok(None);
         }
         if item == "L" {
-            return Err("`L` alone is no weekday: write `SAT`, or `SATL` for the last of a month"
-                .to_owned());
+            return Err(
+                "`L` alone is not a weekday: write `SAT`, or `SATL` for the last in a month"
+                    .to_owned(),
+            );
         }
         if let Some((day, nth)) = item.split_once('#') {
             if nth != "L" && !matches!(nth.parse(), Ok(1..=5)) {
-                return Err(format!("`{item}`: after `#` stands a number from 1 to 5, or `L`"));
+                return Err(format!("`{item}`: expected a number from 1 to 5, or `L`, after `#`"));
             }
             return Ok(Some(format!("{}#{nth}", self.value(day)?)));
         }
@@ -142,22 +148,23 @@ impl Field {
 
     fn stepped(&self, item: &str, range: &str, step: &str) -> Result<String, String> {
         let number = number(step).filter(|step| *step > 0);
-        let number = number.ok_or_else(|| format!("`{item}`: after `/` stands a number from 1"))?;
+        let number =
+            number.ok_or_else(|| format!("`{item}`: expected a number of at least 1 after `/`"))?;
         let (from, first, last) = if range == "*" {
             ("*".to_owned(), self.first, self.last)
         } else if let Some((first, last)) = range.split_once('-') {
             let (first, last) = self.range(range, first, last)?;
             (format!("{first}-{last}"), first, last)
         } else if range.is_empty() {
-            return Err(format!("`{item}` begins nowhere: write `*/{step}`"));
+            return Err(format!("`{item}` has no start: write `*/{step}`"));
         } else {
             let first = self.value(range)?;
             let same = if first == self.first { format!("`*/{step}`, or ") } else { String::new() };
             let most = self.most();
-            return Err(format!("`{item}` ends nowhere: write {same}`{first}-{most}/{step}`"));
+            return Err(format!("`{item}` has no end: write {same}`{first}-{most}/{step}`"));
         };
         if number > last - first {
-            return Err(format!("`{item}` is `{first}` alone: write that, or a step that fits"));
+            return Err(format!("`{item}` matches only `{first}`: write that, or a smaller step"));
         }
         Ok(format!("{from}/{number}"))
     }
@@ -197,20 +204,20 @@ impl Field {
             return Ok(first + u16::try_from(place).unwrap_or(0));
         }
         if let Some(value) = number(text) {
-            let outside = || format!("`{text}` is no {name}: they are {first} to {last}");
+            let outside = || format!("`{text}` is not a valid {name}: use {first} to {last}");
             return Some(value).filter(|it| (first..=last).contains(it)).ok_or_else(outside);
         }
         let other = FIELDS.iter().find(|field| field.names.contains(&text));
         Err(match other {
             Some(other) => format!(
-                "`{text}` is a {}, and stands where the {name} does: the fields are minute, hour, \
-                 day, month, weekday",
+                "`{text}` is a {}, in the place of the {name}: the fields are minute, hour, day, \
+                 month, weekday",
                 other.name
             ),
             None if self.names.iter().any(|name| text.starts_with(name)) => {
-                format!("`{text}` is no {name}: write its first three letters")
+                format!("`{text}` is not a valid {name}: write its first three letters")
             }
-            None => format!("`{text}` is no {name}"),
+            None => format!("`{text}` is not a valid {name}"),
         })
     }
 }

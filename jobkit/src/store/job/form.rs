@@ -8,14 +8,15 @@ use sqlx::postgres::PgArguments;
 use super::{COLUMNS, NewJob, UNIQUE};
 use crate::store::record::{Column, Sent, array, record};
 
-/// Which of the statements. Each has one text within a build, which servers keep prepared.
+/// The variant of the statement. Each has one text within a build, so that servers can keep it
+/// prepared.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     /// Any number of jobs, rather than one.
     many: bool,
-    /// Some have unique keys: the answer says what became of each.
+    /// Some jobs have unique keys, so the answer says what became of each.
     unique: bool,
-    /// Parameters are text, so that each driver can send them. Casts are a twentieth of the
+    /// Parameters are text, so that any driver can send them. Casts cost a twentieth of the
     /// server's work.
     text: bool,
 }
@@ -47,7 +48,7 @@ impl Form {
             (true, true) => ("new_jobs", Sent::ManyAsText),
         };
         let [before, behind] = match (self.many, self.unique) {
-            // A lone call is spared a scan.
+            // A single job saves a function scan.
             (false, false) => ["select jobkit.store_one(", ") as job_id"],
             (false, true) => ["select * from jobkit.store_unique(", ")"],
             (true, false) => ["select * from jobkit.store_all(", ") as e (job_id)"],
@@ -75,7 +76,7 @@ impl Form {
     }
 }
 
-/// A column of jobs; an empty array where none of them has anything.
+/// A column of jobs; an empty array if none has a value.
 fn items(jobs: &[NewJob], column: &Column<NewJob>) -> String {
     let some = jobs.iter().any(|job| (column.item_text)(job).is_some());
     array(jobs.iter().take_while(|_| some).map(column.item_text))

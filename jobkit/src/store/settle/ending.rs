@@ -5,16 +5,16 @@ pub(crate) enum Ending {
     Lost,
     /// A retry or a release found no attempt left.
     Buried,
-    /// A wait had no time left: it is tried again, and an attempt was charged.
+    /// A wait had no time left: the job is retried, and an attempt was charged.
     Charged,
     /// The job was marked as cancelled.
     Cancelled,
-    /// It was to run again, and another job has its unique key by now, or ran for it.
+    /// It should have run again, but another job has its unique key by now, or ran in its place.
     Superseded,
 }
 
 impl Ending {
-    /// By the word of a settle's answer.
+    /// Parses a settle's answer.
     pub(super) fn of(text: &str) -> Self {
         match text {
             "bury" => Self::Buried,

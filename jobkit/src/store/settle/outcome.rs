@@ -12,7 +12,7 @@ pub(crate) const EXHAUSTED: &str = "exhausted";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Finish(Returned),
-    /// Tried again after `delay`; buried for `reason` when no attempt is left.
+    /// Retried after `delay`; buried for `reason` if no attempt is left.
     Retry {
         failure: Failure,
         delay: Duration,
@@ -20,8 +20,7 @@ pub(crate) enum Outcome {
     },
     /// Runs later; the attempt does not count.
     Snooze(Duration),
-    /// The same for a while, since somebody else says that it is too soon; then it is tried again,
-    /// as after a failure.
+    /// Like `Snooze` for a while, since it was told to wait; then retried, as after a failure.
     Wait {
         failure: Failure,
         delay: Duration,
@@ -32,13 +31,13 @@ pub(crate) enum Outcome {
         reason: &'static str,
     },
     Discard(Failure),
-    /// It had not begun in time.
+    /// It had not started in time.
     Expire(Failure),
     Cancel(Failure),
-    /// Given back, uncharged: at once, or after a while; buried when it has no attempt left.
+    /// Given back, uncharged, immediately or after a while; buried if it has no attempt left.
     Release(Option<Duration>),
-    /// Given back, uncharged, for a worker that can open it: after `delay`, which the database
-    /// makes longer each time. It notes `why`: that is no fault of the job.
+    /// Given back, uncharged, for a worker that can open it, after `delay`, which the database
+    /// increases each time. `why` is recorded; it is not a failure of the job.
     Withhold {
         why: String,
         delay: Duration,
@@ -49,7 +48,7 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) error: String,
-    /// The Rust type of the error, if it tells anything.
+    /// The Rust type of the error, if it says anything.
     pub(crate) error_type: Option<ErrorType>,
 }
 
@@ -87,12 +86,12 @@ impl Outcome {
         }
     }
 
-    /// Whether the attempt never began, or is not charged: no failed attempt may stand in for that.
+    /// Whether the attempt never began or is not charged: a failed attempt must not replace that.
     pub(crate) fn is_given_back(&self) -> bool {
         matches!(self, Self::Release(_) | Self::Withhold { .. })
     }
 
-    /// What is recorded of a failure, or noted of a job that is given back.
+    /// The recorded text of a failure, or of a job that is given back.
     pub(super) fn error(&self) -> Option<&str> {
         match self {
             Self::Withhold { why, .. } => Some(why),
@@ -108,7 +107,7 @@ impl Outcome {
         }
     }
 
-    /// Why the job is buried, or would be, or why what it returned is not kept.
+    /// Why the job is buried, or would be, or why its result is not kept.
     pub(super) fn why(&self) -> Option<&str> {
         match self {
             Self::Finish(Returned::Unfit(why)) => Some(why),
@@ -124,7 +123,7 @@ impl Outcome {
         }
     }
 
-    /// When it is to run again.
+    /// After how long it runs again.
     pub(crate) fn delay(&self) -> Option<Duration> {
         match self {
             Self::Retry { delay, .. }
@@ -136,7 +135,7 @@ impl Outcome {
         }
     }
 
-    /// What it became, by what its settle answered; `None` if it came too late.
+    /// The final outcome according to its settle; `None` if it came too late.
     pub(crate) fn became(&self, ending: Option<Ending>) -> Option<hooks::Outcome> {
         Some(match (ending, self) {
             (Some(Ending::Lost), _) => return None,

@@ -1,34 +1,34 @@
-//! How many jobs of each queue are claimed before there is a slot for them.
+//! How many jobs of each queue are claimed before a slot is free.
 
 use std::time::{Duration, Instant};
 
-/// Their payloads, in bytes, may be as large as this.
+/// The maximum size of their payloads, in bytes.
 const MOST_BYTES: usize = 1024 * 1024;
-/// What is claimed ahead lasts for two trips of a claim, and for this long at least: a claim of
+/// Jobs claimed ahead last for two round trips of a claim, and for at least this long: a claim of
 /// many jobs costs little more than one of few …
 const LEAST: Duration = Duration::from_millis(5);
-/// … but no longer than this, unless there are as many slots.
+/// … but for no longer than this, unless there are as many slots.
 const MOST: Duration = Duration::from_millis(10);
-/// How long none is claimed ahead of queues whose jobs may not be.
+/// How long no job is claimed ahead of a queue whose jobs may not be.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How much the newest measurement counts.
 const WEIGHT: f64 = 0.3;
 
-/// As many as end while a claim is on its way, and as many again while the next one gathers free
-/// slots, or as many as end in a few milliseconds; but none where jobs take so long that a slot
-/// would hardly stand idle without.
+/// As many jobs as end while a claim is in flight, and as many again while the next one gathers
+/// free slots, or as many as end in a few milliseconds; but none if jobs take so long that slots
+/// would hardly be idle anyway.
 #[derive(Debug)]
 pub(super) struct Ahead {
     /// Jobs of each queue that end in a second.
     rates: Vec<f64>,
-    /// How many had ended when it was last looked, and when that was.
+    /// How many had ended at the last check, and when that was.
     ended: Vec<u64>,
     looked: Instant,
     /// Seconds from a claim to its answer.
     trip: f64,
     /// Bytes of payload of a job.
     size: f64,
-    /// Until when none is claimed ahead of each queue.
+    /// When the pause of claiming ahead ends, for each queue.
     paused: Vec<Option<Instant>>,
 }
 
@@ -44,7 +44,7 @@ impl Ahead {
         }
     }
 
-    /// A claim was answered with so many jobs, of so many bytes, after so long.
+    /// A claim returned this many jobs, of this many bytes, after this long.
     pub(super) fn answered(&mut self, trip: Duration, jobs: usize, bytes: usize) {
         self.trip += (trip.as_secs_f64() - self.trip) * WEIGHT;
         if jobs > 0 {
@@ -57,7 +57,7 @@ impl Ahead {
         self.paused[queue] = Some(now + PAUSE);
     }
 
-    /// How many of each queue, of which so many have ended by now and which have so many slots.
+    /// How many to claim ahead of each queue, given how many have ended and the number of slots.
     pub(super) fn wanted(
         &mut self,
         ended: Vec<u64>,

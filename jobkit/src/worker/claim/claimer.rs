@@ -26,16 +26,16 @@ use crate::worker::ticker::backoff;
 
 /// The most jobs of one claim: its row of ids must fit a page.
 pub(crate) const LARGEST_BATCH: usize = 500;
-/// An answer this large, in bytes, was perhaps cut short by the server.
+/// An answer this large, in bytes, may have been limited by the server.
 const LARGE_ANSWER: usize = 4 * 1024 * 1024;
-/// Answers lost in a row after which a job that was asked for alone is the suspect.
+/// Answers lost in a row after which a job that was claimed alone is the suspect.
 const SUSPICION: u32 = 3;
 
 /// Fetches jobs while there is room for them: one statement a round, only what fits.
 ///
-/// It does not run them, and it does not wait for them. If it never ran for an hour, jobs would
-/// stay ready. There is a second one, which sleeps unless the first finds more than it can fetch,
-/// and half a call or more of it: while one waits for the database the other takes in what came.
+/// It does not run them or wait for them. If it did not run for an hour, jobs would stay ready.
+/// There is a second claimer, which sleeps unless the first finds at least half a call more than it
+/// can fetch: while one waits for the database, the other starts what came.
 pub(crate) struct Claimer {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
@@ -47,23 +47,23 @@ pub(crate) struct Claimer {
     pub(crate) counters: Arc<Counters>,
     pub(crate) kinds: Vec<String>,
     pub(crate) pace: Pace,
-    /// Whether it is the one that sleeps while the other finds all there is.
+    /// Whether it is the second one, which sleeps while the first finds everything.
     pub(crate) second: bool,
 }
 
 /// What to do before the next round.
 enum Next {
     Again,
-    /// Nothing is there: wait for a wake-up, at most this long.
+    /// Nothing was found: wait for a wake-up, at most this long.
     Nap(Duration),
-    /// Something may be there, but no slot is free.
+    /// There may be jobs, but no slot is free.
     Room,
     /// Wait, whatever happens.
     Rest(Duration),
 }
 
 impl Claimer {
-    /// Runs until `stop`; a call under way is waited for, never dropped.
+    /// Runs until `stop`; waits for a call in progress, and never drops it.
     pub(crate) async fn run(mut self, stop: CancellationToken) {
         let mut next = if self.second { Next::Nap(Duration::MAX) } else { Next::Again };
         while !stop.is_cancelled() {
@@ -109,9 +109,9 @@ impl Claimer {
         if free == 0 {
             return Next::Room;
         }
-        // Busy: a moment's patience makes one claim of many slots instead of many of one.
+        // Busy: waiting a moment makes one claim for many slots instead of many for one.
         let (half, ahead) = (capacity.min(LARGEST_BATCH) / 2, self.slots.ahead());
-        // What waits lasts as long as the claim takes.
+        // The waiting jobs last as long as the claim takes.
         let worthwhile = if ahead == 0 { half } else { half.min(ahead / 2) };
         self.slots.until_free(self.number(), worthwhile, Duration::from_millis(1)).await;
         match self.claim().await {
@@ -126,7 +126,7 @@ impl Claimer {
     }
 
     async fn claim(&mut self) -> Result<Next, DatabaseError> {
-        // A connection that cannot be had loses no claim, and clears every job of suspicion.
+        // Without a connection no claim is lost, and no job is suspected.
         if let Err(error) = self.link.open_if_closed().await {
             self.pace.lost = 0;
             return Err(error);
@@ -139,14 +139,14 @@ impl Claimer {
         self.allow_ahead(now);
         let slots = self.slots.take_within(self.pace.batch);
         if slots.left().iter().all(|left| *left == 0) {
-            // The other claimer has taken them. A look at no queue would prove nothing.
+            // The other claimer has taken the slots. A claim for no queue would prove nothing.
             return Ok(Next::Room);
         }
         let (left, queues) = (slots.left(), self.slots.queues());
         let requested = Requested::of(&self.slots, &left);
         self.pace.full = (0..left.len()).filter(|pool| left[*pool] == 0).collect();
         if requested.is_empty() {
-            // No queue begins as the patterns do.
+            // No queue matches the patterns.
             drop(slots);
             return Ok(self.decide(0, false, true, true).await);
         }
@@ -173,8 +173,8 @@ impl Claimer {
         }
     }
 
-    /// Sets how many jobs of each pool may be claimed before there is a slot for them, for both
-    /// claimers: none where queues share slots, since one that comes later may have its turn first.
+    /// Sets how many jobs of each pool both claimers may claim ahead: none if queues share slots,
+    /// since a job that comes later may have its turn first.
     fn allow_ahead(&mut self, now: Instant) {
         if self.second {
             return;
@@ -187,13 +187,13 @@ impl Claimer {
         self.slots.allow_ahead(&wanted);
     }
 
-    /// Jobs that got a permit may lie below the marks. The second claimer leaves them to the first.
+    /// Jobs that got a permit may be below the marks. The second claimer leaves them to the first.
     fn lower_marks(&mut self) {
         if self.second {
             return;
         }
         for unblocked in self.wake.unblocked() {
-            // A queue that was followed before may have had another place.
+            // A queue that matched before may have had another place.
             for (at, queue) in self.slots.queues().iter().enumerate() {
                 if *queue.name == *unblocked.queue {
                     self.pace.water.lower(at, unblocked.lane, unblocked.job);
@@ -202,7 +202,8 @@ impl Claimer {
         }
     }
 
-    /// Takes in the answer, of so many bytes: notes it, starts the jobs, decides how to go on.
+    /// Processes the answer, of this many bytes: records it, starts the jobs, decides how to
+    /// continue.
     async fn receive(
         &mut self,
         mut reservation: Reservation,
@@ -224,7 +225,7 @@ impl Claimer {
         filled |= claimed.cut;
         self.pause_ahead(requested, &claimed);
         self.pace.brought(&claimed.jobs, waiting);
-        // Queues that have yet to have their turn.
+        // Queues that have not had their turn yet.
         filled |= self.slots.is_wanting();
         self.counters.blocked.add(waiting);
         self.counters.orphans.add(claimed.gone);
@@ -232,16 +233,16 @@ impl Claimer {
         let suspects = self.dispatch.receive(&mut reservation, claimed.jobs, &claimed.ahead);
         self.dispatch.start_suspects(reservation, suspects);
         if bytes > LARGE_ANSWER {
-            // The server gave the rest back: asking for it again and again would be wasted.
+            // The server put the rest back: asking for it repeatedly would be wasteful.
             self.pace.batch = count.max(1);
         }
-        // Else something went back to ready, of which nobody is told.
+        // Otherwise something went back to ready, without a notification.
         let whole = waiting + claimed.gone == 0 && bytes <= LARGE_ANSWER;
         self.decide(count + waiting + claimed.gone, filled, whole, from_start).await
     }
 
-    /// Notes what an answer has of each queue: where the next scan begins, and who has had a turn.
-    /// Whether some had as many jobs as they were asked for.
+    /// Records what an answer has for each queue: where the next scan begins, and who has had a
+    /// turn. Returns whether some had as many jobs as they were asked for.
     fn note(&mut self, requested: &Requested, claimed: &Claimed) -> bool {
         let plain = claimed.lowest.is_empty();
         let few = claimed.held.as_ref().map_or(&[][..], |held| &held.few);
@@ -263,7 +264,7 @@ impl Claimer {
         pools.iter().any(|(_, filled)| *filled)
     }
 
-    /// Claims none ahead for a while of queues with jobs that may not wait here.
+    /// Pauses claiming ahead for queues with jobs that may not wait here.
     fn pause_ahead(&mut self, requested: &Requested, claimed: &Claimed) {
         for (at, pool) in requested.pools().enumerate() {
             if claimed.cut || claimed.jobs.iter().any(|job| job.queue == at && job.keyed) {
@@ -271,7 +272,7 @@ impl Claimer {
             }
         }
         if claimed.cut {
-            // What went back may lie below the marks.
+            // Jobs that went back may be below the marks.
             self.pace.water.start_over();
         }
     }

@@ -10,24 +10,23 @@ const SHARE: u32 = 20;
 
 /// Where the next scan begins.
 ///
-/// Dead index entries pile up at the head of `ready` while some transaction elsewhere pins them;
-/// a scan from the start walks them all. So once that costs more than [`CHEAP`] a scan begins at
-/// the lowest id picked last time, for each queue and (priority, permit) separately, and starts
-/// from the very beginning for at most 5 % of the time: jobs whose insert committed late, and
-/// retries, lie below the marks.
+/// Dead index entries pile up at the head of `ready` while an old transaction pins them, and a scan
+/// from the start walks them all. So once that costs more than [`CHEAP`], a scan begins at the
+/// lowest id picked last time, for each queue and (priority, permit) separately. Scans from the
+/// start, which find jobs below the marks (late commits, retries), get at most 5 % of the time.
 ///
-/// A queue that is seldom asked, since it has no slot free or others take their turns, may always
-/// miss those scans. When it has missed them for as many times that long as there are queues, one
-/// begins as soon as it is asked: another 5 % at most.
+/// A queue that is rarely asked, since its slots are taken or others have their turns, may always
+/// miss these scans. If it has missed them for that interval times the number of queues, one begins
+/// as soon as the queue is asked: at most another 5 %.
 #[derive(Debug, Default)]
 pub(crate) struct LowWater {
-    /// Which queue of its place each is.
+    /// The epoch of each queue: how many had its place before.
     epochs: Vec<u32>,
-    /// Of each queue; 0 where nothing was picked.
+    /// The marks of each queue; 0 if nothing was picked.
     marks: Vec<[i64; Lane::COUNT]>,
     /// What the last scan from the start cost, and when it was.
     last_start: Option<(Duration, Instant)>,
-    /// When each queue had one.
+    /// When each queue had such a scan.
     seen: Vec<Option<Instant>>,
 }
 
@@ -100,7 +99,7 @@ impl LowWater {
         self.last_start = None;
     }
 
-    /// Notes what a scan of these queues from the start has cost.
+    /// Records what a scan of these queues from the start has cost.
     pub(crate) fn started(
         &mut self,
         queues: impl Iterator<Item = usize>,

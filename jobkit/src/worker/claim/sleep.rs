@@ -1,4 +1,5 @@
-//! When a claimer rests, how long, and who wakes it. What it found decides; nothing here does I/O.
+//! When a claimer rests, for how long, and what wakes it, depending on what it found. Nothing here
+//! does I/O.
 //!
 //! ```text
 //!            slots are left, 8 quick finds              3 looks in vain
@@ -21,14 +22,14 @@ use std::time::{Duration, Instant};
 
 use self::rush::Rush;
 
-/// An enqueue that did not see the hint has committed by then, or is found by polling. A hint that
-/// is taken back has stood that long, too: each is a row, and dead rows may stay for long.
+/// An enqueue that did not see the hint has committed by then, or is found by polling. A hint is
+/// kept at least this long, too: each is a row, and dead rows may stay for long.
 const RACE: Duration = Duration::from_millis(500);
-/// How much longer than two polls a hint stands, and that of a worker that died.
+/// How much longer than two polls a hint lasts, also after the worker has died.
 const HINT: Duration = Duration::from_secs(6);
 /// How long a worker rests between two looks while jobs come in a rush.
 pub(super) const BREATH: Duration = Duration::from_millis(2);
-/// How long the first naps are: what is missed by an enqueue that did not see the hint comes soon.
+/// How long the first naps are: jobs of enqueues that did not see the hint arrive soon.
 const LADDER: [Duration; 4] = [
     Duration::from_millis(10),
     Duration::from_millis(50),
@@ -36,14 +37,14 @@ const LADDER: [Duration; 4] = [
     Duration::from_millis(250),
 ];
 
-/// What a claimer remembers of its looks, to decide about its rests.
+/// What a claimer remembers of its looks, to decide when to rest.
 #[derive(Debug, Default)]
 pub(super) struct Sleep {
-    /// How often nothing was found in a row.
+    /// How many looks in a row found nothing.
     naps: usize,
     /// What enqueues know of this worker's sleep.
     hint: Option<Hint>,
-    /// Whether jobs come so fast that it need not be told of them.
+    /// Whether jobs come so fast that it needs no notifications.
     rush: Rush,
 }
 
@@ -62,7 +63,7 @@ impl Hint {
         now.saturating_duration_since(self.since) > RACE
     }
 
-    /// How long one stands: for some naps, since each is a write.
+    /// How long one lasts: for several naps, since each is a write.
     pub(super) fn length(poll: Duration) -> Duration {
         poll * 2 + HINT
     }
@@ -74,7 +75,7 @@ impl Sleep {
         self.rush.looks(now);
     }
 
-    /// It is over, and has found jobs or not.
+    /// A look has ended; `found` says whether there were jobs.
     pub(super) fn looked(&mut self, found: bool, now: Instant) {
         self.rush.looked(found, now);
         if found {
@@ -86,8 +87,8 @@ impl Sleep {
         self.rush.is_on()
     }
 
-    /// The hint to be written before this worker may sleep with these pools; none where enqueues
-    /// know. Its `since` is now where they have to be told anew.
+    /// The hint to write before this worker may sleep with these pools; `None` if enqueues know.
+    /// Its `since` is now if they have to be told again.
     pub(super) fn missing_hint(
         &self,
         worker: i64,
@@ -104,7 +105,8 @@ impl Sleep {
         }
         let since = known.map_or(now, |hint| hint.since);
         if known.is_none() {
-            // One that is full now stays in it until a renewal: else busy queues would take turns.
+            // A pool that is full now stays in it until a renewal: otherwise busy queues would
+            // alternate.
             let others = standing.into_iter().flat_map(|hint| hint.pools.clone());
             let others: Vec<usize> = others.filter(|pool| !pools.contains(pool)).collect();
             pools.extend(others);
@@ -112,31 +114,31 @@ impl Sleep {
         Some(Hint { worker, pools, since, until: now + Hint::length(poll) })
     }
 
-    /// The hint is written. Whether it is news, and one more look is due: whatever was enqueued
-    /// before the hint could be read is found by that.
+    /// The hint was written. Returns whether it is new, so that one more look is due, which finds
+    /// whatever was enqueued before the hint was visible.
     pub(super) fn hinted(&mut self, hint: Hint, asked: Instant) -> bool {
         let is_news = hint.since >= asked;
         if is_news {
             self.naps = 0;
         }
-        // It could be read no sooner than its write was answered.
+        // It was not visible before its write was answered.
         let since = if is_news { Instant::now() } else { hint.since };
         self.hint = Some(Hint { since, ..hint });
         is_news
     }
 
-    /// Perhaps the server has forgotten it: the table is unlogged.
+    /// The server may have lost it: the table is unlogged.
     pub(super) fn forget_hint(&mut self) {
         self.hint = None;
     }
 
-    /// The worker whose hint is to be taken back, since it is awake; none that is younger than the
-    /// race it was written for.
+    /// The worker whose hint to remove, since it is awake; not a hint younger than the race it is
+    /// for.
     pub(super) fn rise(&mut self, now: Instant) -> Option<i64> {
         self.hint.take_if(|hint| hint.is_told(now)).map(|hint| hint.worker)
     }
 
-    /// How long the next nap is; `whole` when nothing was found that it did not get.
+    /// How long the next nap is; `whole` if it got everything that was found.
     pub(super) fn nap(&mut self, whole: bool, poll: Duration, now: Instant) -> Duration {
         let told = whole && self.hint.as_ref().is_some_and(|hint| hint.is_told(now));
         let rung = if told { LADDER.len() } else { self.naps };

@@ -12,12 +12,11 @@ use crate::worker::ticker::Duty;
 /// How long silence is trusted before the connection is tested.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Wakes the claimer when the database says that something was enqueued, the promoter when
-/// something is due soon, and recalls what was claimed ahead when somebody pauses a queue or
-/// cancels such a job.
+/// Wakes the claimer when something was enqueued and the promoter when something is due soon, and
+/// recalls jobs claimed ahead when somebody pauses a queue or cancels such a job.
 ///
-/// Hints only: the claimer polls all the same, and nothing waits here for long. If it never ran,
-/// jobs would start up to one poll later, and a tenth of a second after a pause.
+/// These are only hints: the claimer polls anyway, and nothing waits here for long. If it never
+/// ran, jobs would start up to one poll later, and a tenth of a second after a pause.
 pub(crate) struct Listener {
     pub(crate) notifications: Notifications,
     pub(crate) wake: Arc<Wake>,
@@ -30,7 +29,7 @@ impl Duty for Listener {
     const INTERRUPTIBLE: bool = true;
 
     async fn step(&mut self) -> Result<Duration, DatabaseError> {
-        // After a reconnect all: notifications sent in between were missed.
+        // Everything after a reconnect: notifications sent in between were missed.
         let heard = self.notifications.wait(SILENCE).await;
         meter::listening(heard.is_ok());
         let news = heard?;

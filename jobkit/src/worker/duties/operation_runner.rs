@@ -10,16 +10,16 @@ use crate::store::{Link, next_operation};
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
-/// How long to leave an operation alone that rests, or that another worker has in hand.
+/// How long to leave an operation alone that is paced, or that another worker is working on.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// How long until the next look when nobody tells of an operation.
+/// How long until the next look without a wake-up.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Carries out operations, one step of the oldest open one after another.
+/// Carries out operations: the oldest open one, step by step.
 ///
-/// The promoter, which looks more often anyway, tells of open operations; while there is none this
-/// keeps no connection. If none ran for an hour, operations would be that much later.
+/// The promoter, which looks more often anyway, reports open operations; while there is none this
+/// keeps no connection. If none ran for an hour, operations would be delayed by that.
 pub(crate) struct OperationRunner {
     pub(crate) link: Link,
     pub(crate) wake: Arc<Wake>,

@@ -12,20 +12,20 @@ use crate::worker::ticker::Duty;
 
 const BATCH: i32 = 1000;
 
-/// Within how long a job must be due for an enqueue to tell of it, though no worker sleeps.
+/// If no worker sleeps, enqueues only notify of jobs due within this time.
 const UNTOLD: Duration = Duration::from_secs(1);
 
-/// How often somebody looks at the bounds of queues …
+/// How often the bounds of queues are checked …
 const LOOK: Duration = Duration::from_secs(1);
-/// … and no sooner than this after the last look.
+/// … and no sooner than this after the last check.
 const SOON: Duration = Duration::from_millis(50);
 
 /// Makes scheduled jobs ready when their time comes.
 ///
-/// It knows no queue and no kind: whoever is awake promotes for all. It looks once a poll, and when
-/// the next job is due that it knows of: what comes in between tells it so (`wake_due`, and the
-/// settler). If none ran for an hour, delays and retries would last that much longer. Since it
-/// looks anyway, it also looks which queues are full that have a bound.
+/// It is independent of queues and kinds: any live worker promotes for all. It looks once a poll,
+/// and when the next job that it knows of is due; enqueues (`wake_due`) and the settler announce
+/// earlier ones. If none ran for an hour, delays and retries would last that much longer. Since it
+/// looks anyway, it also checks which queues with a bound are full.
 pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
@@ -61,12 +61,12 @@ impl Duty for Promoter {
         if promoted.jobs >= BATCH {
             return Ok(Duration::ZERO);
         }
-        // Not sooner than this: a row another session holds is due and cannot be promoted, perhaps
-        // for as long as a producer's transaction is open.
+        // Not sooner than this: a row that another session holds is due but cannot be promoted,
+        // perhaps for as long as a producer's transaction is open.
         let is_held = promoted.jobs == 0 && promoted.next.is_some_and(|next| next.is_zero());
         let soonest = Duration::from_millis(if is_held { 50 } else { 5 }).min(self.poll);
         let next = promoted.next.map(|next| next.max(soonest));
-        // While this worker does not sleep enqueues tell only of what is due soon.
+        // While this worker does not sleep, enqueues only notify of what is due soon.
         let told = promoted.told || !self.listens;
         let rest = if told { self.poll } else { self.poll.min(UNTOLD) };
         let rest = promoted.look_in.map_or(rest, |look_in| rest.min(look_in));
@@ -85,14 +85,14 @@ impl Duty for Promoter {
 }
 
 impl Promoter {
-    /// Looks which queues are full, where that is due; says in how long the next look is.
+    /// Checks which queues are full, if that is due. Returns after how long the next check is.
     async fn look_at_bounds(&mut self, due_in: Option<Duration>) -> Option<Duration> {
         let due_in = due_in?;
         if !due_in.is_zero() {
             return Some(due_in.max(SOON));
         }
         if let Err(error) = self.link.call(&look_at_bounds()).await {
-            tracing::warn!(%error, "jobkit: cannot look which queues are full");
+            tracing::warn!(%error, "jobkit: cannot check which queues are full");
         }
         Some(LOOK)
     }

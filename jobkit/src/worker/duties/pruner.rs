@@ -8,16 +8,16 @@ use crate::store::{
 };
 use crate::worker::ticker::Duty;
 
-/// Partitions made ahead of the longest retention, so that a pruner may fail for two weeks.
+/// Partitions created ahead of the longest retention, so that the pruner may fail for two weeks.
 const AHEAD_DAYS: u64 = 14;
 const DAY: u64 = 24 * 60 * 60;
 
 /// Rows removed by one call.
 const PAGE: i32 = 1000;
 
-/// Makes the partitions of the history for the days to come, drops those that have expired, and
-/// removes dead letters that were resolved long ago, what the audit has of old, old measures and
-/// reports, checkpoints of jobs that have ended, and unique keys that nobody has any more.
+/// Creates the partitions of the history for the days to come, drops expired ones, and removes dead
+/// letters that were resolved long ago, old audit entries, measures and reports, checkpoints of
+/// jobs that have ended, and unused unique keys.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {

@@ -12,14 +12,14 @@ use crate::worker::shared::ledger::Ledger;
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::Duty;
 
-/// Claims taken back in one round: a worker that stops waits for no more than that.
+/// Claims taken back in one round: a stopping worker waits for at most that.
 const AT_ONCE: usize = 100;
 
 /// Takes back the jobs of dead workers.
 ///
-/// It does nothing until this worker has held its own lease for one whole lease: after an outage
-/// nobody could renew, and nobody is to blame. Any number of reapers may run at once. If none ran
-/// for an hour, the jobs of dead workers would wait that long.
+/// It does nothing until this worker has held its own lease for one whole lease, since during an
+/// outage no worker could renew its lease. Any number of reapers may run at once. If none ran for
+/// an hour, the jobs of dead workers would wait that long.
 pub(crate) struct Reaper {
     pub(crate) link: Link,
     pub(crate) every: Duration,
@@ -50,7 +50,7 @@ impl Duty for Reaper {
         let more = orphaned.len() > AT_ONCE;
         let workers: Vec<i64> = orphaned.iter().map(|claim| claim.worker).collect();
         for claim in orphaned.into_iter().take(AT_ONCE) {
-            // One bad claim holds back no other.
+            // One bad claim must not delay others.
             if let Err(error) = self.reap(claim, &mut reaped).await {
                 let worker = format!("{:x}", claim.worker);
                 tracing::warn!(worker, n = claim.n, %error, "jobkit.reap failed");
@@ -88,7 +88,7 @@ impl Duty for Reaper {
 }
 
 impl Reaper {
-    /// Takes back a claim; where it cannot be as a whole, all of its jobs that can be.
+    /// Takes back a claim, or if that fails as a whole, as many of its jobs as possible.
     async fn reap(&mut self, claim: ClaimId, reaped: &mut i32) -> Result<(), DatabaseError> {
         let ClaimId { worker, n } = claim;
         match self.link.call(&reap_claim(worker, n, None)).await {

@@ -11,7 +11,7 @@ const PAGE: i32 = 500;
 
 /// Replays dead letters whose kind says so, once their time has come.
 ///
-/// If none ran for an hour, automatic replays would be that much later.
+/// If none ran for an hour, automatic replays would be delayed by that.
 pub(crate) struct Replayer {
     pub(crate) link: Link,
     pub(crate) every: Duration,

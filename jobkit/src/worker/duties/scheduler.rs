@@ -19,29 +19,29 @@ pub(crate) use self::review::Review;
 /// Schedules fired by one call.
 const BATCH: i32 = 1000;
 
-/// How long the connection is kept for the next one.
+/// How long the connection is kept for the next schedule.
 const KEPT: Duration = Duration::from_secs(5);
 
-/// How long until the next look when nobody tells of one that is due.
+/// How long until the next look without a wake-up.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long until the next look when somebody else has all of them in hand.
+/// How long until the next look if other workers hold all due schedules.
 const BUSY: Duration = Duration::from_millis(100);
 
-/// How long to leave a schedule alone that cannot be fired, or read.
+/// How long to leave a schedule alone that cannot be fired or read.
 const PUT_OFF: Duration = Duration::from_secs(30);
 
-/// Most texts that are kept.
+/// The maximum number of parsed texts that are kept.
 const MOST_READ: usize = 200;
 
-/// Most schedules that a look leaves out.
+/// The maximum number of schedules that a look leaves out.
 const MOST_PUT_OFF: usize = 1000;
 
 /// Fires the schedules that are due.
 ///
-/// The promoter, which looks more often anyway, tells of them. Any worker may: what two decide at
-/// once is carried out once. If none ran for an hour, recurring jobs would be that much later, and
-/// instants be missed or caught up with, as each schedule says.
+/// The promoter, which looks more often anyway, reports them. Any worker may fire: what two decide
+/// at once is carried out once. If none ran for an hour, recurring jobs would be delayed by that,
+/// and instants be skipped or fired late, as each schedule says.
 pub(crate) struct Scheduler {
     pub(crate) link: Link,
     pub(crate) wake: Arc<Wake>,
@@ -51,11 +51,11 @@ pub(crate) struct Scheduler {
     pub(crate) firing: Arc<Notify>,
     /// Schedules to leave alone, and until when.
     pub(crate) put_off: HashMap<String, Instant>,
-    /// Texts that were read lately.
+    /// Texts that were parsed recently.
     pub(crate) read: HashMap<String, Times>,
     /// Whether the last look found nothing.
     pub(crate) idle: bool,
-    /// The look at those that are not due.
+    /// The review of schedules that are not due.
     pub(crate) review: Review,
 }
 
@@ -82,7 +82,7 @@ impl Duty for Scheduler {
         let decided: Vec<Decided> = due.iter().filter_map(|due| self.decided(due)).collect();
         let next = decided.iter().filter_map(|decided| decided.next).min();
         let (fired, skipped) = self.fire(decided).await?;
-        // The promoter looked while these were due, and knows of nothing that comes after.
+        // The promoter looked while these were due, and does not know what comes next.
         if let Some(next) = next {
             self.due.after((next - now).to_std().unwrap_or_default());
         }
@@ -119,7 +119,7 @@ impl Scheduler {
                 Some(decided)
             }
             Err(error) => {
-                // Perhaps a newer binary can.
+                // A newer binary may be able to.
                 tracing::warn!(schedule = due.name, %error, "jobkit.fire: cannot read its times");
                 self.put_off.insert(due.name.clone(), Instant::now() + PUT_OFF);
                 None
@@ -127,8 +127,8 @@ impl Scheduler {
         }
     }
 
-    /// Carries out what was decided; one that cannot be holds back no other. Answers how many
-    /// instants were fired, and how many skipped.
+    /// Carries out the decisions; one that fails does not delay others. Returns how many instants
+    /// were fired, and how many skipped.
     async fn fire(&mut self, decided: Vec<Decided>) -> Result<(i32, i32), DatabaseError> {
         let (mut work, mut all) = (vec![&*decided], (0, 0));
         while let Some(some) = work.pop().filter(|some| !some.is_empty()) {

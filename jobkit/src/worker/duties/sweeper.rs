@@ -14,33 +14,33 @@ use crate::worker::ticker::Duty;
 /// Jobs handled by one call.
 const PAGE: i32 = 500;
 
-/// Pages of one sweep that take permits back.
+/// The maximum number of pages in one sweep that take permits back.
 const MOST_PAGES: usize = 100;
 
-/// How long the sweep of a start waits for a lock behind which everybody else waits: at first, and
-/// at most. It grows with the rest between two tries, and stays this part of it.
+/// How long the sweep at a start waits for a lock behind which everybody else waits: at first, and
+/// at most. It grows with the rest between two tries, as a fixed part of it.
 const PATIENCE: Duration = Duration::from_millis(50);
 const MOST_PATIENCE: Duration = Duration::from_secs(2);
 const PATIENCE_PER_REST: u32 = 20;
 
-/// The safety net under permits: gives free ones to blocked jobs, and takes those back that wait
-/// for a worker in vain.
+/// The safety net for permits: gives free ones to blocked jobs, and takes them back from ready jobs
+/// that no worker serves.
 ///
-/// It does so at once when this worker starts, whose kinds may have been blocked for want of one;
-/// then in turn with all other workers. What a periodic sweep finds unexplained is counted, and
-/// should be nothing. If none ran for an hour, a worker's start, a resumed queue and a raised limit
-/// would show only with the next job that ends.
+/// It sweeps when this worker starts, since jobs of its kinds may have been blocked because no
+/// worker knew them, and then in turn with all other workers. Unexplained finds of a periodic sweep
+/// are counted, and should be none. If none ran for an hour, a worker's start, a resumed queue and
+/// a raised limit would only take effect with the next job that ends.
 pub(crate) struct Sweeper {
     pub(crate) link: Link,
     pub(crate) every: Duration,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) wake: Arc<Wake>,
     pub(crate) counters: Arc<Counters>,
-    /// The worker id that everybody knows who decides about permits by now.
+    /// The worker id that every transaction that decides about permits knows by now.
     pub(crate) known: Option<i64>,
-    /// The worker id under which the sweep of a start is done.
+    /// The worker id for which the sweep at a start is done.
     pub(crate) started: Option<i64>,
-    /// How often somebody's open transaction was in the way of that.
+    /// How often an open transaction prevented that.
     pub(crate) put_off: u32,
 }
 

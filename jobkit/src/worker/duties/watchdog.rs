@@ -11,10 +11,10 @@ use crate::worker::shared::slots::Slots;
 use crate::worker::some::some;
 use crate::worker::ticker::Duty;
 
-/// Notices what nobody would otherwise: jobs of a kind or version this binary does not know (named
-/// once in the log, left alone for a binary that does), and a schema that has moved on beyond it.
+/// Reports what would otherwise go unnoticed: jobs of a kind or version that this binary does not
+/// know (logged once, and left for a binary that does), and a schema that is too new for it.
 ///
-/// If it never ran for an hour, such jobs would wait unmentioned.
+/// If it did not run for an hour, such jobs would wait unreported.
 pub(crate) struct Watchdog {
     pub(crate) link: Link,
     pub(crate) slots: Arc<Slots>,
@@ -45,7 +45,7 @@ impl Duty for Watchdog {
             self.warn(&name, &queue);
         }
         if more > 0 {
-            tracing::warn!(more, "jobkit: so are those of more kinds, versions and queues");
+            tracing::warn!(more, "jobkit: jobs of more kinds, versions and queues are left alone");
         }
         self.link.disconnect().await;
         Ok(Duration::from_secs(30))
@@ -57,7 +57,7 @@ impl Duty for Watchdog {
 }
 
 impl Watchdog {
-    /// Says what is left alone, and what would help if this binary should know it.
+    /// Logs what is left alone, and what to do if this binary should know it.
     fn warn(&self, name: &str, queue: &str) {
         let (kind, version) = split(name);
         let mut known: Vec<u16> = self.kinds.iter().filter_map(|name| same(name, kind)).collect();
@@ -68,7 +68,7 @@ impl Watchdog {
                 job.version = version,
                 queue,
                 "jobkit: jobs of a kind this binary does not know are left alone; if it should \
-                 know them, nothing mentions their crate: `use my_jobs as _;`"
+                 know them, their crate may not be linked: mention it with `use my_jobs as _;`"
             );
         } else {
             tracing::warn!(
@@ -76,8 +76,8 @@ impl Watchdog {
                 job.version = version,
                 queue,
                 ?known,
-                "jobkit: jobs of a version this binary does not know are left alone; an older one \
-                 is read by `#[job(upcast(…))]`, a newer one by the binary that enqueued it"
+                "jobkit: jobs of a version this binary does not know are left alone; read an older \
+                 one with `#[job(upcast(…))]`, and leave a newer one to the binary that enqueued it"
             );
         }
     }

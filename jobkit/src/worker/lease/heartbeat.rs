@@ -27,12 +27,12 @@ use crate::worker::shared::slots::{Slots, listed};
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::{backoff, jitter};
 
-/// Keeps the lease, on a thread and a connection of its own: a handler that blocks the runtime
-/// must not lose it.
+/// Keeps the lease, on a thread and a connection of its own, so that a handler that blocks the
+/// runtime does not lose it.
 ///
-/// It stops handlers when the lease cannot be renewed, before anyone else may start their jobs.
-/// It judges no other worker; that is the reaper's. If it did not run for a lease, the claims of
-/// this worker would be reaped.
+/// It stops handlers when the lease cannot be renewed, before other workers may start their jobs.
+/// Judging other workers is the reaper's job. If it did not run for a lease, the claims of this
+/// worker would be reaped.
 pub(crate) struct Heartbeat {
     pub(crate) link: Link,
     pub(crate) settings: Settings,
@@ -46,17 +46,17 @@ pub(crate) struct Heartbeat {
     pub(crate) reports: Arc<Reports>,
     pub(crate) kinds: Vec<String>,
     pub(crate) declaration: Option<i64>,
-    /// Set when the worker stops, by its owner or on request.
+    /// Set when the worker stops, through its owner or on request.
     pub(crate) stopping: CancellationToken,
-    /// Set when its owner stops the worker in order.
+    /// Set when its owner stops the worker gracefully.
     pub(crate) in_order: CancellationToken,
     /// Whether an operator's request to stop was seen.
     pub(crate) stop_seen: bool,
 }
 
 impl Heartbeat {
-    /// Starts the thread; the receiver hears when it has ended, or only goes on for what nobody can
-    /// stop.
+    /// Starts the thread. The receiver completes when it has ended, or only continues for work that
+    /// cannot be stopped.
     pub(crate) fn spawn(self, stop: CancellationToken) -> std::io::Result<oneshot::Receiver<()>> {
         let (ended, end) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -75,7 +75,7 @@ impl Heartbeat {
         let mut ended = Some(ended);
         let mut tell = || ended.take().map(|ended| ended.send(()));
         if running.is_busy() {
-            // The worker waits for nothing of this.
+            // The worker does not wait for this.
             tell();
             self.keep().await;
         }
@@ -102,7 +102,7 @@ impl Heartbeat {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = sleep(rest) => {}
-                // Others should know at once that this worker serves nothing any more.
+                // Others should know immediately that this worker no longer serves anything.
                 () = self.stopping.cancelled(), if !stopping_told => stopping_told = true,
             }
         }
@@ -110,15 +110,15 @@ impl Heartbeat {
 
     async fn beat(&mut self) -> Result<(), DatabaseError> {
         let (sent, slept) = (Instant::now(), self.lease.slept());
-        // Before the beat: what is concluded now cannot be claimed by a call still under way.
+        // Before the beat: calls that are concluded now are no longer in progress.
         let snapshot = self.ledger.snapshot();
         let worker = snapshot.worker;
         let stopping = self.stopping.is_cancelled();
         let beat = renew_lease(worker, stopping, snapshot.begun);
         let used = self.link.is_open();
         let pulse = match self.link.call(&beat).await {
-            // A connection that ended while it was idle says nothing of the server: with another
-            // one it is no failed beat.
+            // A connection that ended while idle says nothing about the server: retrying on another
+            // one does not count as a failed beat.
             Err(DatabaseError::Unreachable(_)) if used => self.link.call(&beat).await?,
             pulse => pulse?,
         };
@@ -126,7 +126,7 @@ impl Heartbeat {
             return self.begin_anew().await;
         }
         if self.lease.slept() > slept {
-            // It may have been renewed before the machine slept: nobody knows how long ago.
+            // It may have been renewed before the machine slept, for an unknown time.
             return Err(DatabaseError::Deadline(self.lease.slept() - slept));
         }
         meter::lease_left(self.lease.ends().1.saturating_duration_since(Instant::now()));
@@ -139,19 +139,19 @@ impl Heartbeat {
             self.running.close();
             tokio::spawn(wind_down(Arc::clone(&self.running), self.settings.stop_grace()));
         }
-        // The lease is renewed, whatever becomes of this.
+        // The lease is renewed whether or not this succeeds.
         if let Err(error) = self.release_lost(&snapshot).await {
             tracing::warn!(%error, "jobkit: could not give back claims whose answer was lost");
         }
         self.add_measures().await;
-        // Another beat is due by then: no words are worth the lease.
+        // Another beat is due by then, and reports must not cost the lease.
         self.write_reports(worker, sent + self.settings.heartbeat()).await;
         Ok(())
     }
 
-    /// Adds what was measured since the last beat, in one statement, if anything was. What the
-    /// server refused is kept for the next beat; where there was no answer it is given up: a flush
-    /// may be lost so, but none is counted twice.
+    /// Adds what was measured since the last beat, in one statement, if anything was. If the server
+    /// refuses it, it is kept for the next beat; without an answer it is dropped, so that nothing
+    /// is counted twice.
     async fn add_measures(&mut self) {
         let counted = self.measures.take();
         if counted.is_empty() {
@@ -162,7 +162,7 @@ impl Heartbeat {
         if let Err(error) = self.link.call(&measure(&rows)).await {
             let refused = error.code();
             if refused.as_deref() == Some("55P03") {
-                tracing::debug!("jobkit.measure: somebody has these rows in hand; later, then");
+                tracing::debug!("jobkit.measure: these rows are locked; trying again later");
             } else {
                 tracing::warn!(%error, "jobkit: could not write measures");
             }
@@ -172,9 +172,8 @@ impl Heartbeat {
         }
     }
 
-    /// Writes what attempts say of themselves, if any said something since the last beat: as a rule
-    /// in one statement. What does not fit a few, was refused, or is not begun by then, goes with
-    /// the next beat.
+    /// Writes the reports of attempts since the last beat, usually in one statement. What does not
+    /// fit a few statements, was refused, or was not begun by then, goes with the next beat.
     async fn write_reports(&mut self, worker: i64, until: Instant) {
         for _ in 0..STATEMENTS {
             if Instant::now() >= until {
@@ -183,15 +182,15 @@ impl Heartbeat {
             let Some(batch) = self.reports.take() else { return };
             let call = report(worker, &batch.rows, &batch.over, &batch.unkept);
             if let Err(error) = self.link.call(&call).await {
-                tracing::debug!(%error, "jobkit: could not write what attempts report");
+                tracing::debug!(%error, "jobkit: could not write the reports of attempts");
                 self.reports.put_back(batch);
                 return;
             }
         }
     }
 
-    /// Gives back the claims that this worker's calls may have made without its knowing; where they
-    /// cannot be as a whole, all of their jobs that can be.
+    /// Gives back claims that calls of this worker may have made although their answer was lost, or
+    /// if that fails as a whole, as many of their jobs as possible.
     async fn release_lost(&mut self, snapshot: &Snapshot) -> Result<(), DatabaseError> {
         let Snapshot { worker, concluded, ref held, ref suspect, .. } = *snapshot;
         let release = |jobs| release_lost(worker, concluded, held, suspect, jobs);
@@ -214,7 +213,7 @@ impl Heartbeat {
         Ok(())
     }
 
-    /// This worker was reaped: its jobs are others' now. It goes on under a new id.
+    /// This worker was reaped, so its jobs belong to others now. It continues with a new id.
     async fn begin_anew(&mut self) -> Result<(), DatabaseError> {
         tracing::warn!(worker = self.ledger.worker(), "jobkit: reaped; beginning anew");
         self.running.abort_all(StopReason::LeaseLost);
@@ -226,16 +225,16 @@ impl Heartbeat {
         let call = register(worker, name, &self.kinds, lease, &serves, &says);
         self.link.call(&call).await?;
         self.ledger.begin_anew(worker);
-        // Those that began meanwhile, of the old claims: from here on none does.
+        // Handlers of old claims that began meanwhile: from here on none does.
         self.running.abort_all(StopReason::LeaseLost);
         self.lease.renew(sent, true);
-        // The claimer may be napping, and what enqueues knew of that is gone with the old id.
+        // The claimer may be sleeping, and its hint for enqueues is gone with the old id.
         self.wake.ring();
         Ok(())
     }
 
-    /// The last act. While claims are held (a handler would not stop, or outcomes could not be
-    /// written) the worker's row stays, so that nobody takes them before the lease ends.
+    /// Ends. While claims are held (a handler does not stop, or outcomes could not be written) the
+    /// worker's row stays, so that nobody takes the claims before the lease ends.
     async fn end(mut self) {
         let snapshot = self.ledger.snapshot();
         if snapshot.held.is_empty() {
@@ -254,21 +253,21 @@ impl Heartbeat {
     }
 }
 
-/// Asks the handlers of a worker that an operator stops to stop in their turn, once they had their
-/// time. Whoever owns the worker may be at it, too: to ask twice does no harm.
+/// Asks the handlers of a worker that an operator stops to stop, after their grace. The owner of
+/// the worker may do so, too: asking twice is harmless.
 async fn wind_down(running: Arc<Running>, grace: Duration) {
     sleep(grace).await;
     running.ask_all(StopReason::Stopping);
 }
 
-/// How many statements with reports a beat makes at most.
+/// The maximum number of statements with reports in a beat.
 const STATEMENTS: usize = 8;
 
-/// How often it is looked whether the machine has slept, whose timers slept as well.
+/// How often to check whether the machine, and with it its timers, has slept.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Stops the handlers of a lease that ends: asks them a margin before, drops them at its end. And
-/// looks for those that hold their threads.
+/// Stops the handlers when the lease ends: asks them a margin before, drops them at its end. Also
+/// reports handlers that hold their threads.
 async fn watch(lease: &Lease, running: &Running) {
     loop {
         lease.slept();

@@ -14,22 +14,22 @@ use crate::worker::lease::Lease;
 use crate::worker::shared::ledger::Ledger;
 use crate::worker::shared::slots::{TakenSlots, Waiting};
 
-/// Where the jobs come in that a claim or a settle brings: each such call is an [`Reservation`].
+/// Receives the jobs that a claim or a settle brings: each such call is a [`Reservation`].
 pub(crate) struct Dispatch {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) execution: Arc<Execution>,
     pub(crate) counters: Arc<Counters>,
-    /// The worker claims no more.
+    /// Set when the worker claims no more.
     pub(crate) stopping: CancellationToken,
-    /// Crash suspects claimed so far whose settle may not be answered yet: claim and job.
+    /// Claim and job of crash suspects whose settle may not have been answered yet.
     pub(crate) suspects: Lock<Vec<(ClaimId, i64)>>,
 }
 
-/// A call under way that may bring jobs: its number, and the slots kept for them.
+/// A call in progress that may bring jobs: its number, and the slots kept for them.
 pub(crate) struct Reservation {
     pub(crate) claim: ClaimId,
-    /// The number of the jobs that are claimed ahead.
+    /// The claim of the jobs that are claimed ahead.
     pub(crate) ahead: ClaimId,
     pub(crate) slots: TakenSlots,
 }
@@ -40,29 +40,28 @@ impl Dispatch {
         self.lease.is_valid() && !self.stopping.is_cancelled()
     }
 
-    /// A call is about to be made; it ends with [`receive`](Self::receive) or
-    /// [`give_up`](Self::give_up).
+    /// Announces a call; it ends with [`receive`](Self::receive) or [`give_up`](Self::give_up).
     pub(crate) fn reserve(&self, slots: TakenSlots) -> Reservation {
         let (claim, ahead) = self.ledger.begin();
         Reservation { claim, ahead, slots }
     }
 
-    /// The call failed or was not answered; it may have committed all the same. `alone`: the one
-    /// job it asked for is suspected of having lost the answer.
+    /// The call failed or was not answered, but may have committed. `alone`: it asked for a single
+    /// job, which is suspected to be the cause.
     pub(crate) fn give_up(&self, reservation: Reservation, alone: bool) {
         self.ledger.give_up(reservation.claim, alone);
         self.ledger.give_up(reservation.ahead, false);
         self.done(reservation);
     }
 
-    /// All that the call brought has been dealt with: what waits may have the slots that are left.
+    /// Everything that the call brought is processed: waiting jobs may have the remaining slots.
     pub(crate) fn done(&self, reservation: Reservation) {
         drop(reservation);
         self.execution.begin_waiting();
     }
 
-    /// Starts the jobs that a call brought, but for crash suspects: those it returns. What was
-    /// claimed ahead waits for its slot, if there is none by now.
+    /// Starts the jobs that a call brought, except crash suspects, which it returns. Jobs claimed
+    /// ahead wait for a slot, if none is free by now.
     pub(crate) fn receive(
         &self,
         reservation: &mut Reservation,
@@ -92,9 +91,9 @@ impl Dispatch {
         suspects
     }
 
-    /// Of jobs whose last two attempts crashed, one runs at a time: further ones are given back
-    /// for a moment. It begins once that is written, and the outcome of the one before it: its
-    /// death would be charged to whatever is still claimed.
+    /// Only one job whose last two attempts crashed runs at a time; others are given back for a
+    /// moment. It begins once that and the outcome of the one before it are written, since its
+    /// death would be charged to every job that is still claimed.
     pub(crate) fn start_suspects(&self, mut reservation: Reservation, suspects: Vec<ClaimedJob>) {
         let claim = reservation.claim;
         let mut others = self.suspects.lock();

@@ -43,34 +43,34 @@ pub(crate) struct Execution {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) lease: Arc<Lease>,
     pub(crate) outcomes: UnboundedSender<Settlement>,
-    /// What handlers ask of the database.
+    /// The handlers' access to the database.
     pub(crate) reach: Option<Arc<dyn Reach>>,
     pub(crate) reports: Arc<Reports>,
     /// How long a handler that was asked to stop may take.
     pub(crate) cancel_grace: Duration,
 }
 
-/// What is known of an attempt whatever its end, and where that panics.
+/// What is known of an attempt, even if its end panics.
 #[derive(Default)]
 struct Begun {
     /// Set when the handler runs.
     ran: Option<Ran>,
-    /// Set when the handler completed its job, or meant to.
+    /// Set when the handler completed its job, or tried to.
     seen: Option<Seen>,
 }
 
 /// How long a job that was claimed ahead may wait here for a slot.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// After how long blocking work that outlasts its handler is worth a word.
+/// After how long blocking work that outlasts its handler is logged.
 const LONG: Duration = Duration::from_secs(1);
 
-/// What has to happen before a job may begin.
+/// A condition for the start of a job.
 pub(crate) type Clear = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl Execution {
-    /// Starts a job in a task of its own, once `clear` completes; its slot is already taken. While
-    /// the worker ends it is given back.
+    /// Starts a job in its own task, once `clear` completes; its slot is already taken. If the
+    /// worker is ending, the job is given back.
     pub(crate) fn begin(
         self: &Arc<Self>,
         claim: ClaimId,
@@ -102,7 +102,7 @@ impl Execution {
                 Settlement::of(claim, id, Outcome::Release(None))
             } else {
                 this.ledger.began(claim, id);
-                // The texts and the drops of errors and panics are the user's code as well.
+                // Formatting and dropping errors and panics runs the user's code as well.
                 let mut begun = Begun::default();
                 let run = this.execute(claim, claimed, &mut job, &handler, &mut begun);
                 let executed = guard(pin!(run)).await;
@@ -113,7 +113,7 @@ impl Execution {
                     settlement.seen(seen)
                 })
             };
-            // The outcome first: once no handler runs, every outcome is on its way.
+            // The outcome first: once no handler runs, every outcome has been sent.
             this.send(settlement);
             drop(handler);
             this.give_back(queue, suspect);
@@ -127,12 +127,12 @@ impl Execution {
         }
     }
 
-    /// A job waits for a slot, unless the worker ends: then it goes back.
+    /// Lets a job wait for a slot, unless the worker is ending: then it goes back.
     pub(crate) fn wait(&self, waiting: Waiting) {
         self.slots.wait(waiting).into_iter().for_each(|waiting| self.return_waiting(waiting));
     }
 
-    /// Jobs that wait begin in the slots that are free.
+    /// Starts waiting jobs in free slots.
     pub(crate) fn begin_waiting(self: &Arc<Self>) {
         while let Some(waiting) = self.slots.next() {
             self.begin_waited(waiting);
@@ -144,9 +144,9 @@ impl Execution {
         self.begin(claim, false, job, None);
     }
 
-    /// Gives back jobs that wait for long, and all of them when somebody recalls them or the worker
-    /// stops. If it never ran, a job that was claimed ahead would wait for as long as those before
-    /// it take.
+    /// Gives back jobs that have waited for long, and all waiting jobs on a recall or when the
+    /// worker stops. If it never ran, a job claimed ahead would wait as long as the jobs before it
+    /// take.
     pub(crate) async fn return_overdue(self: Arc<Self>, stop: CancellationToken) {
         while !stop.is_cancelled() {
             let overdue = tokio::select! {
@@ -162,19 +162,19 @@ impl Execution {
         self.slots.withdraw(None).into_iter().for_each(|waiting| self.return_waiting(waiting));
     }
 
-    /// A job that waited in vain goes back to ready, uncharged.
+    /// Returns a job that got no slot in time to ready, uncharged.
     pub(crate) fn return_waiting(&self, Waiting { claim, job, .. }: Waiting) {
         self.send(Settlement::of(claim, job.id, Outcome::Release(None)));
     }
 
-    /// Whether a claim is this worker's still: its answer may have lain unread while the process
-    /// was frozen. To be asked once the handler is among those that run: if the claim is lost from
-    /// here on, it is stopped with them.
+    /// Whether a claim still belongs to this worker: its answer may have been unread while the
+    /// process was frozen. Call it once the handler is among the running ones: if the claim is lost
+    /// after that, the handler is stopped with them.
     fn is_held(&self, ClaimId { worker, .. }: ClaimId) -> bool {
         self.lease.is_valid() && self.ledger.worker() == worker
     }
 
-    /// Passes an outcome on. The settler outlives the handlers; if it is gone the process is
+    /// Sends an outcome to the settler, which outlives the handlers; if it is gone, the process is
     /// ending, and the claim is reaped.
     pub(crate) fn send(&self, settlement: Settlement) {
         let _ended = self.outcomes.send(settlement);
@@ -191,11 +191,11 @@ impl Execution {
         let began = Instant::now();
         let (id, queue, number) = (job.id, job.queue, job.facts.attempt);
         let keyed_in = job.keyed.then_some(queue);
-        // Not values: what is kept while the handler runs is memory of its task.
+        // References, not values: whatever is kept while the handler runs takes memory in its task.
         let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
         let Some(known) = self.registry.get(&job.facts.kind) else {
-            // The claim asks for known kinds only: this one could not be read.
+            // The claim only asks for known kinds, so this one could not be read.
             return unrun(unfit.unwrap_or(Outcome::Release(None)));
         };
         job.facts.kind.truncate(known.kind.len());
@@ -230,7 +230,7 @@ impl Execution {
         closed(settlement, attempt)
     }
 
-    /// Runs what was started, and waits until nothing of it is left.
+    /// Runs the started attempt, and waits until nothing of it is left.
     async fn run_started(
         &self,
         (future, inside): Started,
@@ -240,7 +240,7 @@ impl Execution {
     ) -> Run {
         let run = match inside {
             None => self.run(future, limit, handler).instrument(attempt.span.clone()).await,
-            // Layers give the span its parent, which they could not once it has been entered.
+            // Layers may set the parent of the span, which must not be entered before that.
             Some(inside) => {
                 let run = self.run(future, limit, handler).await;
                 match Box::pin(async move { inside.end().await }).await {
@@ -253,7 +253,7 @@ impl Execution {
         run
     }
 
-    /// Polls the handler until it ends or must.
+    /// Polls the handler until it ends or must end.
     async fn run(
         &self,
         mut future: HandlerFuture,
@@ -266,7 +266,7 @@ impl Execution {
                 Ok(result) => Run::Returned(result),
                 Err(panic) => Run::Panicked(panic),
             },
-            // Boxed, and so made only for a handler that does not end at once.
+            // Boxed, so that it is only created for a handler that does not end immediately.
             ended = async { Box::pin(self.interrupt(limit, handler)).await } => ended,
         };
         handler.stop.end();
@@ -277,7 +277,7 @@ impl Execution {
         }
     }
 
-    /// Completes when the handler is to be dropped.
+    /// Completes when the handler must be dropped.
     async fn interrupt(&self, limit: Option<Duration>, handler: &Handler) -> Run {
         tokio::select! {
             () = handler.abort.cancelled() => {}
@@ -286,7 +286,7 @@ impl Execution {
         Run::Dropped
     }
 
-    /// Completes once the handler was asked to stop, if only by its timeout, and had its grace.
+    /// Completes once the handler was asked to stop, perhaps by its timeout, and had its grace.
     async fn grace(&self, limit: Option<Duration>, handler: &Handler) {
         let asked = handler.stop.until_asked();
         let mut grace = self.cancel_grace;
@@ -294,7 +294,7 @@ impl Execution {
             None => drop(asked.await),
             Some(limit) if timeout(limit, asked).await.is_err() => {
                 handler.stop.ask(StopReason::TimedOut);
-                // One that heeds nothing is not to hold its slot for much longer.
+                // A handler that ignores its timeout should not hold its slot for much longer.
                 grace = grace.min(limit);
             }
             Some(_) => {}
@@ -303,7 +303,7 @@ impl Execution {
     }
 }
 
-/// The outcome of an attempt that has ended. One that failed, or may have, has yet to say so.
+/// The outcome of an attempt that has ended. A failure is logged once it is written.
 fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
     if let Outcome::Retry { .. } | Outcome::Wait { .. } = settlement.outcome {
         return Settlement { failed: Some(attempt), ..settlement };
@@ -312,8 +312,8 @@ fn closed(settlement: Settlement, attempt: Arc<Attempt>) -> Settlement {
     settlement
 }
 
-/// Waits for blocking work that the handler has left behind: it goes on, so its job stays claimed,
-/// and keeps its permit and its slot.
+/// Waits for blocking work that the handler has left behind, so that its job stays claimed and
+/// keeps its permit and its slot.
 async fn blocking_over(attempt: &Attempt, handler: &Handler) {
     if handler.stop.is_working() {
         Box::pin(async {
@@ -322,7 +322,7 @@ async fn blocking_over(attempt: &Attempt, handler: &Handler) {
                 tracing::warn!(
                     job.id = attempt.id.0,
                     job.kind = attempt.facts.kind,
-                    "jobkit: the handler has ended, and its blocking work has not: the job stays \
+                    "jobkit: the handler has ended, but its blocking work has not: the job stays \
                      claimed until it does"
                 );
                 handler.stop.work_over().await;
@@ -337,7 +337,7 @@ fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
     Ran { queue: job.queue, kind: policy.kind, attempt: job.facts.attempt, waited }
 }
 
-/// How long a job is kept that ends like this.
+/// How long a job with this outcome is kept.
 fn kept(policy: &Policy, outcome: &Outcome) -> Option<Duration> {
     match outcome {
         Outcome::Finish(_) => policy.retention,

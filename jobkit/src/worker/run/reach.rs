@@ -15,12 +15,12 @@ use crate::store::{
 };
 use crate::worker::shared::ledger::Ledger;
 
-/// What handlers ask of the database, by whatever makes their calls: those of a worker take turns
-/// on one connection, which the first one opens.
+/// The handlers' access to the database. The handlers of a worker take turns on one connection,
+/// which the first one opens.
 pub(crate) struct Line<A> {
     pub(crate) asks: A,
-    /// Where claims are numbered. `None` where handlers work on the connection that has the claims
-    /// in hand, and so hold up nobody.
+    /// Where claims are numbered. `None` if handlers use the connection that holds the claims, and
+    /// so block nobody.
     pub(crate) ledger: Option<Arc<Ledger>>,
 }
 
@@ -113,8 +113,8 @@ impl<A: Ask> Reach for Line<A> {
 }
 
 impl<A: Ask> Line<A> {
-    /// Whether a claim holds a job by the worker's own look. Not where that is the handler's: there
-    /// both see the same.
+    /// Whether a claim holds a job, checked on the worker's connection; unnecessary if the handler
+    /// uses the same one.
     async fn holds(
         &self,
         (worker, n): (i64, i64),

@@ -10,21 +10,21 @@ use crate::worker::shared::ledger::Ledger;
 
 /// The most outcomes of one call.
 const LARGEST_BATCH: usize = 500;
-/// The most outcomes among which those of one call are chosen.
+/// The maximum number of outcomes from which those of one call are chosen.
 pub(super) const LARGEST_CHOICE: usize = 2 * LARGEST_BATCH;
-/// How long after a write the next one begins, unless somebody waits for it. Half as long while a
+/// How long after a write the next one begins, unless somebody waits for it; half as long while a
 /// limit holds claims back, since a job counts until its end is written.
 const GAP: Duration = Duration::from_millis(10);
-/// So many outcomes are worth a write of their own.
+/// This many outcomes are worth a write of their own.
 const ENOUGH: usize = 100;
 
-/// When outcomes are written: a write costs the server about as much whatever it writes, so where
-/// they trickle in they wait for each other.
+/// Decides when outcomes are written. A write costs the server about the same whatever its size, so
+/// outcomes that trickle in wait for each other.
 ///
-/// None waits after a pause, nor where no other job runs that could bring company.
+/// None waits after a pause, or if no other job is running that could join.
 #[derive(Debug)]
 pub(crate) struct Company {
-    /// When outcomes are written that nobody waits for.
+    /// When outcomes that nobody waits for are written.
     next: Instant,
 }
 
@@ -33,7 +33,7 @@ impl Company {
         Self { next: Instant::now() }
     }
 
-    /// Lets a batch of outcomes wait for others, unless somebody waits for them or `drain` comes;
+    /// Lets a batch of outcomes wait for others, until somebody waits for them or `drain` is set;
     /// `held`: a limit holds claims back.
     pub(super) async fn join(
         &mut self,
@@ -61,15 +61,15 @@ impl Company {
         gather(outcomes, batch, ledger).await;
     }
 
-    /// Whether so many outcomes wait for more, the newest of which are these, while so many jobs,
-    /// with theirs, are not settled.
+    /// Whether this many outcomes, the newest of which are these, should wait for more, given the
+    /// number of unsettled jobs, including theirs.
     fn allows_for_more(newest: &[Settlement], outcomes: usize, unsettled: usize) -> bool {
         outcomes < unsettled.min(ENOUGH) && !newest.iter().any(is_awaited)
     }
 }
 
 /// Lets handlers that are just ending join the batch, as long as a turn of the runtime brings more
-/// of them; where no other handler runs, at once: a turn may wake another thread.
+/// of them; returns immediately if no other handler runs, since a turn may wake another thread.
 async fn gather(
     outcomes: &mut UnboundedReceiver<Settlement>,
     batch: &mut Vec<Settlement>,
@@ -86,9 +86,9 @@ async fn gather(
     }
 }
 
-/// Takes the outcomes that are written next, and leaves the others for the call after that: of many
-/// those of whole claims go first, since such a claim is removed by its key, and of one that is
-/// settled in parts what is left is written anew. Those that were `left` before wait no longer.
+/// Takes the outcomes to write next, and leaves the others for the call after that. Outcomes of
+/// whole claims go first, since such a claim is removed by its key, while a claim settled in parts
+/// must be rewritten. Outcomes that were `left` before do not wait again.
 pub(super) fn take_next(
     outcomes: &mut Vec<Settlement>,
     left: &mut usize,

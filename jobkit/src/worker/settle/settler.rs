@@ -26,20 +26,20 @@ use crate::worker::shared::slots::{Queue, Slots};
 use crate::worker::shared::wake::Wake;
 use crate::worker::ticker::backoff;
 
-/// Failures in a row after which one row of a batch is thought to be the cause.
+/// Failures in a row after which one row of a batch is assumed to be the cause.
 const PATIENCE: u32 = 3;
-/// How long an outcome is put off whose job could not even be noted as stuck.
+/// How long to put off an outcome if its job could not even be recorded as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
 /// Writes outcomes, as many at a time as arrived since the last write: batches grow with the load,
-/// those that trickle in wait for [`Company`], and a lone job waits for nobody.
+/// outcomes that trickle in wait for [`Company`], and a lone job does not wait.
 ///
-/// It never drops an outcome while the process lives: without a database it waits. If it never
-/// ran for an hour, jobs would stay claimed under a living lease, and the claimer would stop.
+/// It never drops an outcome while the process lives: without a database it waits. If it did not
+/// run for an hour, jobs would stay claimed under a live lease, and the claimer would stop.
 pub(crate) struct Settler {
     pub(crate) link: Link,
     pub(crate) outcomes: UnboundedReceiver<Settlement>,
-    /// Outcomes that are to be tried again, and when.
+    /// Outcomes to try again, and when.
     pub(crate) put_off: Vec<(Instant, Settlement)>,
     pub(crate) company: Company,
     pub(crate) ledger: Arc<Ledger>,
@@ -57,16 +57,16 @@ pub(crate) struct Settler {
 
 /// What to do with outcomes whose write failed.
 enum Remedy {
-    /// The database's trouble: wait and repeat.
+    /// The database is at fault: wait and repeat.
     Repeat,
-    /// Perhaps one of them is the cause: try halves.
+    /// One of them may be the cause: try halves.
     Split,
     /// This one is the cause: record that, as a failed attempt.
     StandIn,
-    /// It needs what somebody holds, or what the pruner has to make again: let the others go first,
-    /// and try again after this long.
+    /// It needs a lock that somebody holds, or a partition that the pruner has to create: let the
+    /// others go first, and try again after this long.
     Later(Duration),
-    /// This one it is, and neither it nor its job is to blame; or not even that can be recorded.
+    /// This one is the cause through no fault of its job, or not even the failure can be recorded.
     Stuck,
 }
 
@@ -99,7 +99,7 @@ impl Settler {
                 break;
             }
         }
-        // Whatever was put off is tried while there is time.
+        // Outcomes that were put off are tried while there is time.
         let mut tries = 0;
         while !self.put_off.is_empty() {
             let last = self.put_off.drain(..).map(|(_, settlement)| settlement).collect();
@@ -114,10 +114,10 @@ impl Settler {
         self.link.close().await;
     }
 
-    /// Writes a batch, and says whether there was time for it.
+    /// Writes a batch. Returns whether there was time for it.
     async fn flush_until(&mut self, give_up: &CancellationToken, batch: Vec<Settlement>) -> bool {
         let jobs = batch.len();
-        // In its place: to move it would be to copy 10 KB, twice for each write.
+        // Pinned in place: moving it would copy 10 KB, twice for each write.
         let flush = pin!(self.flush(batch));
         let settled = give_up.run_until_cancelled(flush).await;
         if settled.is_none() {
@@ -140,7 +140,7 @@ impl Settler {
         let (mut failures, mut stuck) = (0, Stuck::new());
         while let Some(mut group) = work.pop() {
             let Err(error) = self.settle(&group).await else {
-                // Once it is known to be one of them the others need not wait for it.
+                // Once one of them is known to be the cause, the others need not wait for it.
                 failures = if failures >= PATIENCE { failures } else { 0 };
                 continue;
             };
@@ -170,7 +170,7 @@ impl Settler {
         self.report(stuck).await;
     }
 
-    /// Notes what is stuck, and puts it off for as long as it has been so before.
+    /// Records stuck outcomes, and puts them off, for longer each time.
     async fn report(&mut self, stuck: Stuck) {
         let worker = self.ledger.worker();
         for (job, wait) in halves::report(&mut self.link, "settle", worker, &stuck).await {
@@ -179,7 +179,7 @@ impl Settler {
         }
     }
 
-    /// Writes outcomes of one worker id, and takes in what the permits they free let run next.
+    /// Writes outcomes of one worker id, and starts the jobs that get the freed permits.
     async fn settle(&mut self, group: &[Settlement]) -> Result<(), DatabaseError> {
         let worker = group[0].claim.worker;
         let reservation = self.reservation(worker, group);
@@ -216,17 +216,17 @@ impl Settler {
         Ok(())
     }
 
-    /// What was stuck went through.
+    /// Records that outcomes are no longer stuck.
     async fn unstick(&mut self, group: &[Settlement]) {
         let jobs: Vec<_> = group.iter().filter(|s| s.stuck).map(|s| s.job).collect();
         if !jobs.is_empty()
             && let Err(error) = self.link.call(&unstick(&jobs)).await
         {
-            tracing::debug!(%error, "jobkit: could not note that jobs are no longer stuck");
+            tracing::debug!(%error, "jobkit: could not record that jobs are no longer stuck");
         }
     }
 
-    /// Slots for what permits let run next, of jobs that held one: in their place, at once.
+    /// Slots for the next jobs of the freed permits, which run in the same slots immediately.
     fn reservation(&self, worker: i64, group: &[Settlement]) -> Option<Reservation> {
         let (queues, mut needed) = (self.slots.queues(), vec![0; self.slots.pools().len()]);
         group.iter().filter_map(|s| s.keyed_in).for_each(|at| needed[queues[at].pool] += 1);
@@ -246,14 +246,14 @@ impl Settler {
         }
     }
 
-    /// Tries outcomes again after a while; their jobs stay claimed until then.
+    /// Puts outcomes off for a while; their jobs stay claimed until then.
     fn put_off(&mut self, group: Vec<Settlement>, rest: Duration) {
         let at = Instant::now() + rest;
         group.iter().for_each(|s| self.ledger.put_off(s.claim, s.job));
         self.put_off.extend(group.into_iter().map(|settlement| (at, settlement)));
     }
 
-    /// Records what was written: in the ledger, the measures and the counters.
+    /// Records written outcomes in the ledger, the measures and the counters.
     fn record(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
         for settlement in group {
@@ -268,7 +268,7 @@ impl Settler {
     }
 }
 
-/// A claim, by this reservation's number, of what the settle unblocks.
+/// A claim of the jobs that the settle unblocks, with this reservation's number.
 fn next<'a>(queues: &'a [Queue], reservation: &Reservation) -> Next<'a> {
     let left = reservation.slots.left();
     let room = |queue: &Queue| i32::try_from(left[queue.pool]).unwrap_or(i32::MAX);
@@ -279,10 +279,10 @@ fn next<'a>(queues: &'a [Queue], reservation: &Reservation) -> Next<'a> {
     }
 }
 
-/// What to do after so many failures in a row.
+/// What to do after this many failures in a row.
 fn remedy(error: &DatabaseError, group: &[Settlement], failures: u32) -> Remedy {
     let code = error.code();
-    // Cancelled for its slowness, or for the lock of a semaphore that somebody holds.
+    // Cancelled since it was slow, or waited for the lock of a semaphore.
     let held_up = matches!(error, DatabaseError::Deadline(_))
         || matches!(code.as_deref(), Some("57014" | "55P03"));
     let refused = error.is_final();

@@ -4,7 +4,7 @@ use crate::error::DatabaseError;
 use crate::limits::clean;
 use crate::store::{EXHAUSTED, Failure, Outcome, Settlement};
 
-/// What is recorded for an outcome that the database refuses: a failed attempt.
+/// The failed attempt that is recorded for an outcome that the database refuses.
 pub(super) fn stand_in(settlement: Settlement, error: &DatabaseError) -> Settlement {
     let requested = settlement.outcome.as_str();
     let text = format!("the outcome `{requested}` could not be recorded: {error}");

@@ -1,4 +1,4 @@
-//! What the log, the metrics and hooks are told of an outcome that is written.
+//! Reports written outcomes to the log, the metrics and hooks.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::meter;
 use crate::store::{Ending, Outcome, Ran, Settlement};
 use crate::worker::shared::slots::Slots;
 
-/// Counts an attempt in the metrics of this process, and tells hooks of it.
+/// Counts an attempt in the metrics of this process, and calls hooks.
 pub(super) fn tell(
     settlement: &Settlement,
     ending: Option<Ending>,
@@ -63,8 +63,8 @@ macro_rules! say {
     };
 }
 
-/// Says in the log what was recorded of an attempt that failed, of a job that became a dead letter
-/// or was put back, and of one that did not end as requested.
+/// Logs a failed attempt, a job that became a dead letter or was put back, and a job that did not
+/// end as requested.
 pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots) {
     let outcome = &settlement.outcome;
     let error = outcome.failure().map(|failure| &*failure.error);
@@ -95,7 +95,7 @@ pub(crate) fn log(settlement: &Settlement, ending: Option<Ending>, slots: &Slots
     }
 }
 
-/// In the attempt's span, for whoever collects what is said there. After the last attempt there is
+/// In the attempt's span, for subscribers that collect its events. After the last attempt there is
 /// no delay.
 fn failed(settlement: &Settlement, is_last: bool, slots: &Slots) {
     let Some(failure) = settlement.outcome.failure() else { return };

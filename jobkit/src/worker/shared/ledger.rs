@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::lock::Lock;
 use crate::store::ClaimId;
 
-/// What this worker believes it holds: its id, the claims not yet settled, and up to which number
-/// its claim calls are concluded.
+/// What this worker believes it holds: its id, its unsettled claims, and up to which number its
+/// claim calls are concluded.
 ///
 /// The heartbeat reads all of it as one value: a claim numbered up to `concluded` that is not held
 /// had its answer lost, and is given back.
@@ -16,21 +16,21 @@ struct State {
     worker: i64,
     /// Number of the newest claim call.
     begun: i64,
-    /// Those that were neither answered nor given up yet.
+    /// Calls that were neither answered nor given up yet.
     under_way: BTreeSet<i64>,
     /// Jobs of each claim whose settle has not been answered.
     held: BTreeMap<i64, HashSet<i64>>,
     /// Jobs that were claimed ahead and have not begun: claim and job.
     waiting: BTreeSet<(i64, i64)>,
-    /// Calls that were given up, until a heartbeat has dealt with them: what they claimed ahead, if
-    /// they did, has not begun.
+    /// Calls that were given up, until a heartbeat has handled them: jobs that they may have
+    /// claimed ahead have not begun.
     given_up: BTreeSet<i64>,
     /// Jobs whose settle will be tried again later.
     put_off: BTreeSet<i64>,
     /// Given-up calls that asked for one job.
     suspect: Vec<i64>,
-    /// Jobs with a claim of their own, or about to get one: the number of the one that brought
-    /// them, and of that.
+    /// Jobs that have or are about to get their own claim: the numbers of their original claim and
+    /// of their own.
     parted: BTreeMap<i64, (i64, i64)>,
 }
 
@@ -51,7 +51,7 @@ impl Ledger {
         Self(Lock::new(State::new(worker)))
     }
 
-    /// A new life under a new id: nothing of the old one is held any more.
+    /// Starts again with a new id: nothing of the old one is held any more.
     pub(crate) fn begin_anew(&self, worker: i64) {
         *self.0.lock() = State::new(worker);
     }
@@ -60,8 +60,7 @@ impl Ledger {
         self.0.lock().worker
     }
 
-    /// Numbers a call that is about to be made and may claim: for what begins at once, and for what
-    /// is claimed ahead.
+    /// Numbers a call that may claim: for jobs that begin immediately, and for jobs claimed ahead.
     pub(crate) fn begin(&self) -> (ClaimId, ClaimId) {
         let mut state = self.0.lock();
         state.begun += 2;
@@ -70,13 +69,13 @@ impl Ledger {
         (ClaimId { worker, n }, ClaimId { worker, n: n + 1 })
     }
 
-    /// Notes the answer to a claim call; false when the worker was reaped meanwhile, and the jobs
-    /// are not ours.
+    /// Records the answer to a claim call; false if the worker was reaped meanwhile, so that the
+    /// jobs are not ours.
     pub(crate) fn hold(&self, claim: ClaimId, jobs: HashSet<i64>) -> bool {
         self.0.lock().hold(claim, jobs)
     }
 
-    /// Notes those of the answer that were claimed ahead: they have yet to begin.
+    /// Records the jobs of the answer that were claimed ahead and have yet to begin.
     pub(crate) fn hold_ahead(&self, claim: ClaimId, jobs: HashSet<i64>) {
         let waiting: Vec<_> = jobs.iter().map(|job| (claim.n, *job)).collect();
         let mut state = self.0.lock();
@@ -85,7 +84,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that a job begins that may have been claimed ahead.
+    /// Records that a job begins, which may have been claimed ahead.
     pub(crate) fn began(&self, ClaimId { worker, n }: ClaimId, job: i64) {
         let mut state = self.0.lock();
         if state.worker == worker {
@@ -93,7 +92,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that a claim call failed or was not answered; it may have committed all the same.
+    /// Records that a claim call failed or was not answered, but may have committed.
     pub(crate) fn give_up(&self, ClaimId { worker, n }: ClaimId, alone: bool) {
         let mut state = self.0.lock();
         if state.worker == worker {
@@ -105,7 +104,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the settle of a job was answered.
+    /// Records that the settle of a job was answered.
     pub(crate) fn settled(&self, ClaimId { worker, n }: ClaimId, job: i64) {
         let mut state = self.0.lock();
         if state.worker != worker {
@@ -120,16 +119,16 @@ impl Ledger {
         }
     }
 
-    /// Forgets jobs that have ended without an outcome that anybody writes: they go back with the
-    /// claims whose answer was lost.
+    /// Forgets jobs that have ended without an outcome to write: they go back like claims whose
+    /// answer was lost.
     pub(crate) fn forget(&self, jobs: &[i64]) {
         let mut state = self.0.lock();
         state.held.values_mut().for_each(|held| held.retain(|job| !jobs.contains(job)));
         state.held.retain(|_, held| !held.is_empty());
     }
 
-    /// Numbers a claim of its own for a running job, if there are others in its claim. It is held
-    /// from here on, whether or not the call is answered; each further call has the same number.
+    /// Numbers a claim of its own for a running job, if its claim has other jobs. The claim is held
+    /// from here on, whether or not the call is answered; repeated calls get the same number.
     pub(crate) fn part(&self, ClaimId { worker, n }: ClaimId, job: i64) -> Option<i64> {
         let mut state = self.0.lock();
         if state.worker != worker {
@@ -148,7 +147,7 @@ impl Ledger {
         Some(own)
     }
 
-    /// Notes that a job is in the claim of its own now, and in the other no more.
+    /// Records that a job is now in its own claim and no longer in the other.
     pub(crate) fn parted(&self, ClaimId { worker, n }: ClaimId, job: i64) {
         let mut state = self.0.lock();
         if state.worker == worker {
@@ -161,7 +160,7 @@ impl Ledger {
         self.0.lock().parted.get(&job).map_or(vec![n], |(before, own)| vec![*before, *own])
     }
 
-    /// Notes that the settle of a job will be tried again later.
+    /// Records that the settle of a job will be tried again later.
     pub(crate) fn put_off(&self, ClaimId { worker, .. }: ClaimId, job: i64) {
         let mut state = self.0.lock();
         if state.worker == worker {
@@ -182,8 +181,8 @@ impl Ledger {
         self.0.lock().held.get(&n).map_or(0, HashSet::len)
     }
 
-    /// How many jobs are claimed and not settled, but for those that wait for a slot: those that
-    /// run or will be settled next, and those whose settle was put off.
+    /// How many jobs are claimed and not settled, except those that wait for a slot: jobs that run
+    /// or will be settled next, and jobs whose settle was put off.
     pub(crate) fn unsettled(&self) -> (usize, usize) {
         let state = self.0.lock();
         let held: usize = state.held.values().map(HashSet::len).sum();
@@ -205,7 +204,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets suspects once a heartbeat has dealt with them.
+    /// Forgets suspects once a heartbeat has handled them.
     pub(crate) fn cleared(&self, snapshot: &Snapshot) {
         let mut state = self.0.lock();
         if state.worker == snapshot.worker {
@@ -241,7 +240,7 @@ impl State {
         }
     }
 
-    /// A job leaves a claim, which is held as long as there are others.
+    /// Removes a job from a claim, which is held as long as it has others.
     fn leave(&mut self, n: i64, job: i64) {
         if let Some(jobs) = self.held.get_mut(&n) {
             jobs.remove(&job);

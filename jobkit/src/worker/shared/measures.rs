@@ -6,8 +6,8 @@ use crate::lock::Lock;
 use crate::store::{Ending, Measured, Settlement};
 use crate::worker::shared::slots::Queue;
 
-/// What became of attempts since the last heartbeat, how long they ran, and how long their jobs had
-/// been due: a count and two histograms for each queue, kind and outcome, whatever the load.
+/// The outcomes of attempts since the last heartbeat, how long they ran, and how long their jobs
+/// had been due: a count and two histograms for each queue, kind and outcome, whatever the load.
 #[derive(Debug, Default)]
 pub(crate) struct Measures(Lock<Counted>);
 
@@ -22,8 +22,8 @@ pub(crate) struct Cell {
 }
 
 impl Measures {
-    /// Counts an outcome that was written, as what it became. Not one that came too late, nor that
-    /// of a job that was given back: neither is the job's doing.
+    /// Counts a written outcome, as recorded; but not one that came too late or of a job that was
+    /// given back, which the job did not cause.
     pub(crate) fn add(&self, settlement: &Settlement, ending: Option<Ending>) {
         let Some(ran) = settlement.ran else { return };
         let Some(outcome) = settlement.outcome.became(ending) else { return };
@@ -39,7 +39,7 @@ impl Measures {
         }
     }
 
-    /// What was counted, which begins anew.
+    /// Takes what was counted, and starts again from zero.
     pub(crate) fn take(&self) -> Counted {
         std::mem::take(&mut *self.0.lock())
     }
@@ -56,7 +56,7 @@ impl Measures {
     }
 }
 
-/// What was counted, as the store takes it.
+/// What was counted, in the form of the store.
 pub(crate) fn rows<'a>(counted: &'a Counted, queues: &'a [Queue]) -> Vec<Measured<'a>> {
     let row = |(&(queue, kind, outcome), cell): (&(usize, &'a str, &'a str), &'a Cell)| Measured {
         queue: &queues[queue].name,

@@ -7,7 +7,7 @@ use crate::StopReason;
 use crate::lock::Lock;
 use crate::stop::{Stop, WorkerWide};
 
-/// The handlers this worker runs, and the way to stop them: told, asked, dropped.
+/// The running handlers of this worker, and how to stop them: told, asked, dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     handlers: Lock<Handlers>,
@@ -17,13 +17,13 @@ pub(crate) struct Running {
 
 #[derive(Debug, Default)]
 struct Handlers {
-    /// Each job at its place, and how to stop it; none where a handler has left.
+    /// Each job at its place, and how to stop it; `None` if the handler has left.
     running: Vec<Option<(i64, Arc<Stop>)>>,
-    /// The places without one.
+    /// The free places.
     free: Vec<usize>,
-    /// Drops all handlers that began since it was last used.
+    /// Drops all handlers that have begun since it was last used.
     abort: Arc<CancellationToken>,
-    /// No handler begins any more.
+    /// Set when no more handlers may begin.
     closed: bool,
 }
 
@@ -37,19 +37,19 @@ impl Handlers {
     }
 }
 
-/// A handler that runs, and how it is stopped. It has ended when this is dropped.
+/// A running handler, and how to stop it. It has ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Handler {
     running: Arc<Running>,
     place: usize,
     /// Tells and asks; the handler sees it through its context.
     pub(crate) stop: Arc<Stop>,
-    /// Drops the handler's future, and those of all others.
+    /// Drops the handler's future, and all others.
     pub(crate) abort: Arc<CancellationToken>,
 }
 
 impl Running {
-    /// The handler of a job begins, unless the worker is done with them.
+    /// Registers the handler of a job, unless no more may begin.
     pub(crate) fn enter(self: &Arc<Self>, job: i64) -> Option<Handler> {
         let mut handlers = self.handlers.lock();
         if handlers.closed {
@@ -65,7 +65,7 @@ impl Running {
         Some(Handler { running: Arc::clone(self), place, stop, abort: Arc::clone(&handlers.abort) })
     }
 
-    /// From here on no handler begins, and those that run know that the worker stops.
+    /// From here on no handler begins, and running ones are told that the worker is stopping.
     pub(crate) fn close(&self) {
         self.handlers.lock().closed = true;
         self.worker.stopping.cancel();
@@ -80,12 +80,12 @@ impl Running {
         }
     }
 
-    /// The jobs whose handlers run.
+    /// The jobs of the running handlers.
     pub(crate) fn jobs(&self) -> Vec<i64> {
         self.handlers.lock().iter().map(|(job, _)| *job).collect()
     }
 
-    /// Says in the log which kinds hold their threads for long, each once.
+    /// Logs kinds that hold their threads for long, each once.
     pub(crate) fn warn_of_holders(&self) {
         let handlers = self.handlers.lock();
         let long = |(_, stop): &(_, Arc<Stop>)| Some((Arc::clone(stop), stop.hold.is_long()?));
@@ -94,12 +94,12 @@ impl Running {
         long.into_iter().for_each(|(stop, held)| stop.warn_once(held));
     }
 
-    /// Whether a handler runs, or blocking work that one has begun.
+    /// Whether a handler runs, or blocking work of one.
     pub(crate) fn is_busy(&self) -> bool {
         self.count() > 0 || self.worker.work.is_under_way()
     }
 
-    /// Completes when neither does.
+    /// Completes when no handler and no blocking work runs.
     pub(crate) async fn idle(&self) {
         while self.is_busy() {
             self.empty().await;
@@ -135,7 +135,7 @@ impl Running {
         loop {
             let left = self.left.notified();
             tokio::pin!(left);
-            // Enabled first: a handler that leaves between the look and the wait must be noticed.
+            // Enabled first: a handler that leaves between the check and the wait must be noticed.
             left.as_mut().enable();
             if self.count() == 0 {
                 return;
@@ -145,7 +145,7 @@ impl Running {
     }
 }
 
-/// Also when its task is dropped, as those of a runtime that ends are.
+/// Also if its task is dropped, as when the runtime ends.
 impl Drop for Handler {
     fn drop(&mut self) {
         self.running.leave(self.place);

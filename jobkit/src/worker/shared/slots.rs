@@ -24,18 +24,18 @@ pub(crate) use self::taken::TakenSlots;
 /// How many claimers there may be.
 const CLAIMERS: usize = 2;
 
-/// How many slots are taken, by *pool*, the slots of one queue or those that several share: by
-/// handlers that run, and by calls under way that may bring jobs. Beyond them there are places for
-/// jobs that were claimed ahead, which wait here for a slot.
+/// How many slots of each *pool* (the slots of one queue, or those that several share) are taken by
+/// running handlers, and by calls in progress that may bring jobs. Beyond them there are places for
+/// jobs claimed ahead, which wait here for a slot.
 #[derive(Debug)]
 pub(crate) struct Slots {
     pools: Arc<[Served]>,
     taken: Lock<Taken>,
-    /// Rings for each claimer.
+    /// Rings for each claimer when a place becomes free.
     freed: [Notify; CLAIMERS],
     /// Rings when the first job waits.
     waits: Notify,
-    /// Rings when those that wait are to be given back.
+    /// Rings when waiting jobs must be given back.
     recall: Notify,
 }
 
@@ -45,15 +45,15 @@ struct Taken {
     by_pool: Vec<Places>,
     /// Pools whose queues had as many ready jobs as they were asked for.
     filled: Vec<bool>,
-    /// Which of those is the first to have its turn.
+    /// The first of those to have its turn.
     turn: usize,
-    /// Those that had more ready jobs than free slots when they were last looked at.
+    /// Pools that had more ready jobs than free slots at the last look.
     backlogged: Vec<bool>,
-    /// A job whose last two attempts crashed is running: it runs alone among its like.
+    /// Whether a job whose last two attempts crashed is running; only one may.
     crash_suspect: bool,
     /// How many free places each claimer waits for.
     awaited: [usize; CLAIMERS],
-    /// The worker stops: nothing waits any more.
+    /// Set when the worker is stopping: nothing waits any more.
     closed: bool,
 }
 
@@ -89,8 +89,8 @@ impl Slots {
         self.taken.lock().free().collect()
     }
 
-    /// Takes the free places of each pool, cut down to so many in all. Where there are as many
-    /// free slots nothing is claimed ahead of one: the call is what there is too little of.
+    /// Takes the free places of each pool, at most this many in total. If there are that many free
+    /// slots, nothing is claimed ahead: the size of the call is the bottleneck.
     pub(crate) fn take_within(self: &Arc<Self>, most: usize) -> TakenSlots {
         self.take(|taken| {
             let slots = |places: &Places| places.free_slots().min(places.free());
@@ -103,8 +103,8 @@ impl Slots {
         })
     }
 
-    /// Takes what is free of so many slots of each pool; nothing where jobs are ready for every
-    /// slot, or wait for one: there, priority decides who is next. Nor where queues share them, for
+    /// Takes up to this many free slots of each pool; none if jobs are ready for every slot or wait
+    /// for one, since then priority decides what is next, or if queues share the slots, since then
     /// their order decides.
     pub(crate) fn take_spare(self: &Arc<Self>, needed: &[usize]) -> TakenSlots {
         self.take(|taken| {
@@ -140,7 +140,7 @@ impl Slots {
     pub(crate) fn record(&self, pool: usize, filled: bool) {
         let mut taken = self.taken.lock();
         taken.filled[pool] = filled;
-        // Those that are free beside the ones asked for would have been asked for in vain.
+        // Free slots beyond those asked for would have been asked for in vain.
         taken.backlogged[pool] = filled && taken.by_pool[pool].free_slots() == 0;
     }
 
@@ -166,7 +166,7 @@ impl Slots {
         self.taken.lock().by_pool.iter().map(|places| places.ahead).sum()
     }
 
-    /// A job that was claimed ahead waits for a slot; it is returned when the worker stops.
+    /// Lets a job claimed ahead wait for a slot; returns it if the worker is stopping.
     pub(crate) fn wait(&self, waiting: Waiting) -> Option<Waiting> {
         let mut taken = self.taken.lock();
         if taken.closed {
@@ -181,14 +181,14 @@ impl Slots {
         None
     }
 
-    /// A job that waits, for which there is a slot: it takes it.
+    /// The next waiting job for which there is a slot, which it takes.
     pub(crate) fn next(&self) -> Option<Waiting> {
         let mut taken = self.taken.lock();
         let next = taken.by_pool.iter_mut().find_map(Places::next);
         taken.begins(next)
     }
 
-    /// Takes away jobs that wait: those that have done so since then or longer, or all.
+    /// Removes waiting jobs: those that have waited since then or longer, or all.
     pub(crate) fn withdraw(&self, since: Option<Instant>) -> Vec<Waiting> {
         let mut taken = self.taken.lock();
         let overdue = |waiting: &Waiting| since.is_none_or(|since| waiting.since <= since);
@@ -196,7 +196,7 @@ impl Slots {
             let withdrawn = places.waiting.extract_if(.., |_, waiting| overdue(waiting));
             let withdrawn: Vec<_> = withdrawn.map(|(_, waiting)| waiting).collect();
             if !withdrawn.is_empty() {
-                // Its jobs take longer than they did.
+                // Its jobs take longer than before.
                 places.ahead = 0;
             }
             withdrawn
@@ -206,7 +206,7 @@ impl Slots {
         withdrawn
     }
 
-    /// Somebody has paused a queue, or cancelled a job that waits.
+    /// Somebody has paused a queue, or cancelled a waiting job.
     pub(crate) fn recall(&self) {
         self.recall.notify_one();
     }
@@ -215,7 +215,7 @@ impl Slots {
         self.recall.notified().await;
     }
 
-    /// From now on no job waits.
+    /// From now on, no job may wait.
     pub(crate) fn close(&self) {
         self.taken.lock().closed = true;
     }
@@ -241,7 +241,7 @@ impl Slots {
         !std::mem::replace(&mut self.taken.lock().crash_suspect, true)
     }
 
-    /// A handler ended. The job that waits for its slot has it now.
+    /// A handler has ended. Returns the waiting job that gets its slot.
     pub(crate) fn give_back(&self, queue: usize, suspect: bool) -> Option<Waiting> {
         let mut taken = self.taken.lock();
         if suspect {
@@ -266,7 +266,7 @@ impl Slots {
         }
     }
 
-    /// Completes when so many places are free, or after `patience`: waking for each of them would
+    /// Completes when this many places are free, or after `patience`: waking for each of them would
     /// cost more than the handlers of small jobs.
     pub(crate) async fn until_free(&self, claimer: usize, count: usize, patience: Duration) {
         self.taken.lock().awaited[claimer] = count;
@@ -284,8 +284,8 @@ impl Slots {
         self.freed[claimer].notified().await;
     }
 
-    /// Completes when one of these pools has a free place; never, where there are none of them: a
-    /// claimer that sleeps is not woken by each handler that ends.
+    /// Completes when one of these pools has a free place, and never without pools: a sleeping
+    /// claimer is not woken by each handler that ends.
     pub(crate) async fn room(&self, claimer: usize, pools: &[usize]) {
         if pools.is_empty() {
             return std::future::pending().await;
@@ -297,12 +297,12 @@ impl Slots {
 }
 
 impl Taken {
-    /// Whose slots the jobs of a queue run in.
+    /// The pool in which the jobs of a queue run.
     fn pool(&self, queue: usize) -> usize {
         self.queues.all()[queue].pool
     }
 
-    /// Notes of which queue a job begins that has waited.
+    /// Records the queue of a waiting job that begins.
     fn begins(&mut self, next: Option<Waiting>) -> Option<Waiting> {
         next.inspect(|waiting| self.queues.begins(waiting.job.queue))
     }

@@ -5,8 +5,8 @@ use tokio::sync::Notify;
 use crate::lock::Lock;
 use crate::store::Unblocked;
 
-/// The claimers' alarm clock. A wake-up makes a claimer look sooner, never tells it what to find;
-/// what it may carry is where not to look too late.
+/// The claimers' alarm clock. A wake-up makes a claimer look sooner, but does not tell it what it
+/// will find; it may only carry ids below which scans must not begin.
 #[derive(Debug, Default)]
 pub(crate) struct Wake {
     bell: Notify,
@@ -27,7 +27,7 @@ impl Wake {
         self.ring();
     }
 
-    /// What was rung for since the last time.
+    /// The jobs of rings since the last call.
     pub(crate) fn unblocked(&self) -> Vec<Unblocked> {
         std::mem::take(&mut self.unblocked.lock())
     }
@@ -37,7 +37,7 @@ impl Wake {
         self.held.store(held, Ordering::Relaxed);
     }
 
-    /// Whether one did so at the last claim.
+    /// Whether a limit held back the last claim.
     pub(crate) fn is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl Wake {
         self.help.notified().await;
     }
 
-    /// Completes at the next ring, or at once if one was missed.
+    /// Completes at the next ring, or immediately if one was missed.
     pub(crate) async fn rung(&self) {
         self.bell.notified().await;
     }

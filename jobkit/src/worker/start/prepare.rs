@@ -1,4 +1,4 @@
-//! What is looked at and made before the first claim.
+//! What is checked and created before the first claim.
 
 use crate::error::DatabaseError;
 use crate::policy::{Policy, Subscription};
@@ -8,7 +8,7 @@ use crate::worker::shared::slots::{Named, Served};
 use crate::worker::some::some;
 use crate::worker::{announce, ticker};
 
-/// Warns of what may lose jobs, and of jobs that wait for nobody.
+/// Warns of settings that may lose jobs, and of jobs in queues that no worker serves.
 pub(super) async fn warn(link: &mut Link, served: &[Served]) -> Result<(), DatabaseError> {
     warn_of_durability(link).await?;
     warn_of_unserved(link, served).await
@@ -46,8 +46,8 @@ async fn warn_of_unserved(link: &mut Link, served: &[Served]) -> Result<(), Data
     Ok(())
 }
 
-/// What must be there before the first claim: kinds for `jobkit.enqueue`, schedules, partitions for
-/// the history.
+/// Creates what must exist before the first claim: kinds for `jobkit.enqueue`, schedules,
+/// partitions for the history.
 pub(super) async fn prepare(
     link: &mut Link,
     policies: &[Policy],
@@ -66,8 +66,8 @@ pub(super) async fn prepare(
     }
 }
 
-/// More days cannot be made, which the upkeep goes on trying and complaining of. Jobs end without
-/// them, only that they are kept no longer than the last one.
+/// More days cannot be created, which the upkeep keeps trying and logging. Jobs can end without
+/// them, but are kept no longer than until the last day.
 async fn with_what_is_there(link: &mut Link, error: DatabaseError) -> Result<(), DatabaseError> {
     let there = link.call(&days_there()).await?;
     if there == 0 {
@@ -75,7 +75,8 @@ async fn with_what_is_there(link: &mut Link, error: DatabaseError) -> Result<(),
     }
     tracing::warn!(
         %error, days = there,
-        "jobkit: the history cannot be given more days; ended jobs are kept until the last one"
+        "jobkit: cannot create more days of history; ended jobs are kept until the last existing \
+         day"
     );
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::super::query::{JobQuery, Listing};
 use super::super::summary::Ended;
 use crate::JobId;
 
-/// The mistake in the words of a search; its text names the word.
+/// A mistake in the text of a search. The message names the word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
     word: String,
@@ -190,14 +190,14 @@ impl JobQuery {
             "state" => {
                 self.listing = Listing::of(&value).ok_or_else(|| {
                     let names = Listing::ALL.map(Listing::as_str).join(", ");
-                    reader.error(format!("there is no such state; there are {names}"))
+                    reader.error(format!("there is no such state; the states are {names}"))
                 })?;
                 return Ok(());
             }
             "ended" => {
                 let ended = Ended::of(&value).ok_or_else(|| {
                     let names = Ended::ALL.map(Ended::as_str).join(", ");
-                    reader.error(format!("no job ends so; there are {names}"))
+                    reader.error(format!("no job ends this way; the outcomes are {names}"))
                 })?;
                 return once(&mut self.ended, ended, name, reader);
             }
@@ -211,7 +211,7 @@ impl JobQuery {
                 return once(&mut self.id, JobId(id), name, reader);
             }
             _ => {
-                let what = format!("there is no `{name}`; there are {NAMES}");
+                let what = format!("there is no qualifier `{name}`; the qualifiers are {NAMES}");
                 return Err(reader.error(what));
             }
         };

@@ -44,14 +44,14 @@ fn a_mistake_is_named_by_its_word() {
     for (text, word, what) in [
         ("kind:a receipt", "receipt", "no qualifier"),
         ("kind:a \"re ceipt\"", "\"re", "no qualifier"),
-        ("knid:a queue:b", "knid:a", "there is no `knid`"),
-        ("knid:", "knid:", "there is no `knid`"),
+        ("knid:a queue:b", "knid:a", "there is no qualifier `knid`"),
+        ("knid:", "knid:", "there is no qualifier `knid`"),
         ("kind: queue:b", "kind:", "no value"),
         ("kind:a kind:b", "kind:b", "`kind` is given twice"),
         ("state:ready state:ready", "state:ready", "`state` is given twice"),
         ("id:1 2", "2", "`id` is given twice"),
-        ("queue:b state:dead", "state:dead", "there are live, ready, scheduled"),
-        ("ended:expired", "ended:expired", "there are finish, discard"),
+        ("queue:b state:dead", "state:dead", "the states are live, ready, scheduled"),
+        ("ended:expired", "ended:expired", "the outcomes are finish, discard"),
         ("id:x7", "id:x7", "a number"),
         ("id:9223372036854775808", "id:9223372036854775808", "a number"),
         ("worker:host", "worker:host", "hexadecimal"),
@@ -62,7 +62,7 @@ fn a_mistake_is_named_by_its_word() {
         ("args.a 7", "args.a", "a `:` has to follow"),
         ("args.a: 7", "args.a:", "no value"),
         ("args.a:1 args.a:2", "args.a:2", "twice"),
-        (":a", ":a", "there is no ``"),
+        (":a", ":a", "there is no qualifier ``"),
     ] {
         let error = text.parse::<JobQuery>().expect_err(text);
         assert_eq!(error.word(), word, "{text}: {error}");

@@ -3,20 +3,20 @@ use std::collections::HashSet;
 use crate::error::DatabaseError;
 use crate::store::{Claim, ClaimedJob, Link, set_aside, unstick};
 
-/// Jobs that the server could not read, and that are not known to have gone on.
+/// Jobs that the server could not read, and that are not known to have recovered.
 #[derive(Debug, Default)]
 pub(super) struct Aside(HashSet<i64>);
 
 impl Aside {
-    /// Puts off jobs that may be why this claim failed: each would be in the way of every claim.
-    /// The error, unless there were any.
+    /// Puts off jobs that may have made this claim fail, since each would block every claim.
+    /// Returns the error if there were none.
     pub(super) async fn put(
         &mut self,
         link: &mut Link,
         claim: &Claim<'_>,
         error: DatabaseError,
     ) -> Option<DatabaseError> {
-        // What took too long was too much, not damaged.
+        // A timeout means too much work, not a damaged row.
         if !error.may_be_one_row() || error.code().as_deref() == Some("57014") {
             return Some(error);
         }
@@ -39,7 +39,7 @@ impl Aside {
         None
     }
 
-    /// What could not be read was: it is stuck no more.
+    /// Jobs that could not be read were read now, so they are no longer stuck.
     pub(super) async fn take_back(&mut self, link: &mut Link, jobs: &[ClaimedJob]) {
         if self.0.is_empty() {
             return;
@@ -48,7 +48,7 @@ impl Aside {
         if !read.is_empty()
             && let Err(error) = link.call(&unstick(&read)).await
         {
-            tracing::debug!(%error, "jobkit: could not note that jobs are not stuck any more");
+            tracing::debug!(%error, "jobkit: could not record that jobs are no longer stuck");
         }
     }
 }

@@ -5,19 +5,19 @@ use crate::error::DatabaseError;
 use crate::store::matching_queues;
 use crate::worker::shared::slots::MOST_QUEUES;
 
-/// It looks for new queues this often at least, however busy it is …
+/// It looks for new queues at least this often, however busy it is …
 const EVERY: Duration = Duration::from_secs(1);
-/// … and no sooner than so long after the last look, which is also given no more than one part in
-/// this many of the time.
+/// … and no sooner than this after the last look, and spends at most one part in `SHARE` of the
+/// time on it.
 const PATIENCE: Duration = Duration::from_millis(20);
 const SHARE: u32 = 20;
 
 /// When a claimer last looked for queues that match the patterns of its worker.
 #[derive(Debug, Default)]
 pub(super) struct Follow {
-    /// When that was, and how long it took.
+    /// When it was, and how long it took.
     last: Option<(Instant, Duration)>,
-    /// After which name the next look begins: more queues match than one look brings.
+    /// The name after which the next look begins, if more queues match than one look returns.
     after: String,
 }
 
@@ -36,14 +36,14 @@ impl Follow {
     }
 }
 
-/// How a claimer finds the queues that match a pattern: by their ready jobs. A notification tells
-/// of every enqueue to a queue that begins so, also where nobody has met that queue before.
+/// A claimer finds the queues that match a pattern by their ready jobs. Enqueues to any queue with
+/// the prefix notify, even if the queue is new.
 impl Claimer {
     fn follows(&self) -> bool {
         !self.second && !self.slots.prefixes().is_empty()
     }
 
-    /// Looks for new queues if it has not for long.
+    /// Looks for new queues if the last look was long ago.
     pub(super) async fn follow_if_due(&mut self, now: Instant) -> Result<(), DatabaseError> {
         if self.follows() && self.pace.follow.is_overdue(now) {
             self.follow(now).await?;
@@ -51,8 +51,8 @@ impl Claimer {
         Ok(())
     }
 
-    /// Looks for new queues before it rests, unless it just has. Says whether there are some, and
-    /// in how long it may look again.
+    /// Looks for new queues before it rests, unless it just has. Returns whether there are some,
+    /// and after how long it may look again.
     pub(super) async fn follow_before_rest(
         &mut self,
     ) -> Result<(bool, Option<Duration>), DatabaseError> {

@@ -16,21 +16,20 @@ pub(crate) struct Pace {
     pub(super) ahead: Ahead,
     /// How many jobs to ask for at most; halved by every failed call.
     pub(super) batch: usize,
-    /// Whether the newest claim that found jobs found some with a concurrency key.
+    /// Whether the last claim that found jobs found some with a concurrency key.
     keyed: bool,
     /// Failed rounds in a row.
     pub(super) failures: u32,
-    /// Calls in a row whose answer was lost, on connections that could be had.
+    /// Calls in a row whose answer was lost although there was a connection.
     pub(super) lost: u32,
-    /// Pools whose queues were not asked, since none of their slots was free or they have yet to
-    /// have their turn.
+    /// Pools whose queues were not asked, since no slot was free or they have not had their turn.
     pub(super) full: Vec<usize>,
-    /// In how long a rate allows the next job, if one allows none now, or others will have decided
-    /// about jobs that went back.
+    /// After how long a rate allows the next job, if it allows none now, or jobs that went back may
+    /// be claimed again.
     pub(super) again_in: Option<Duration>,
-    /// When it rests, and what enqueues know of that.
+    /// When it rests, and what enqueues know about it.
     pub(super) sleep: Sleep,
-    /// Jobs that could not be read, and are not known to have gone on.
+    /// Jobs that could not be read, and are not known to have recovered.
     pub(super) aside: Aside,
     /// When it last looked for queues that match a pattern.
     pub(super) follow: Follow,
@@ -53,18 +52,19 @@ impl Pace {
         }
     }
 
-    /// Notes what a claim brought, and how many jobs got no permit.
+    /// Records what a claim brought, and how many jobs got no permit.
     pub(super) fn brought(&mut self, jobs: &[ClaimedJob], denied: usize) {
         if denied > 0 || !jobs.is_empty() {
             self.keyed = denied > 0 || jobs.iter().any(|job| job.keyed);
         }
     }
 
-    /// Whether so much is claimed and not settled, in turn and put off, that no more is claimed.
+    /// Whether so many jobs are claimed and not settled (`unsettled`: in turn, put off) that no
+    /// more are claimed.
     ///
-    /// More are claimed than may run when outcomes pile up: settling is slow, and claiming would
-    /// not help. Jobs with keys would also ask for the permits of those that have ended, and be
-    /// blocked. What is put off waits for others; it stops everything only when it is very much.
+    /// If more are claimed than may run, outcomes pile up: settling is slow, and claiming would not
+    /// help. Jobs with keys would also ask for permits of jobs that have ended, and be blocked.
+    /// Outcomes that were put off wait for others, so they only count if there are very many.
     pub(super) fn waits_for_settles(&self, slots: usize, unsettled: (usize, usize)) -> bool {
         let (in_turn, put_off) = unsettled;
         let most = slots + 2 * LARGEST_BATCH;
@@ -72,8 +72,8 @@ impl Pace {
         in_turn > most_in_turn || in_turn + put_off > 2 * most
     }
 
-    /// Notes that a call failed. Whether its answer was lost, and those before it: a job that was
-    /// asked for alone is the suspect.
+    /// Records that a call failed. Returns whether its answer and those before it were lost: then a
+    /// job that was claimed alone is the suspect.
     pub(super) fn failed(
         &mut self,
         error: &DatabaseError,

@@ -11,13 +11,13 @@ pub(super) struct Requested(Vec<One>);
 struct One {
     queue: usize,
     pool: usize,
-    /// Those that are free: of the queue, or of the pool that it shares.
+    /// The free slots of the queue, or of the pool that it shares.
     slots: usize,
     is_shared: bool,
 }
 
 impl Requested {
-    /// All for which so many slots of their pools are free.
+    /// All queues, given the free slots of each pool.
     pub(super) fn of(slots: &Slots, left: &[usize]) -> Self {
         let queues = slots.queues();
         let one = |(queue, free): (usize, usize)| {
@@ -35,7 +35,7 @@ impl Requested {
         self.0.len()
     }
 
-    /// The place of one in the worker's list.
+    /// The index of one in the worker's list.
     pub(super) fn queue(&self, at: usize) -> usize {
         self.0[at].queue
     }
@@ -48,8 +48,8 @@ impl Requested {
         self.0.iter().map(|one| one.pool)
     }
 
-    /// The pools that were asked, and whether their queues had as many jobs as there was room: so
-    /// many each.
+    /// The pools that were asked, and whether their queues had as many jobs as there was room,
+    /// given how many each returned.
     pub(super) fn filled(&self, rows: &[usize]) -> Vec<(usize, bool)> {
         let mut found: Vec<(usize, usize, usize)> = Vec::new();
         for (one, rows) in self.0.iter().zip(rows) {
@@ -61,7 +61,7 @@ impl Requested {
         found.into_iter().map(|(pool, rows, slots)| (pool, rows >= slots)).collect()
     }
 
-    /// The pool of each that shares its slots, numbered from 1, and the slots of each pool.
+    /// The pool of each queue that shares slots, numbered from 1, and the slots of each pool.
     fn shared(&self) -> (Vec<Option<i32>>, Vec<i32>) {
         let (mut pools, mut rooms, mut last) = (Vec::new(), Vec::new(), None);
         for one in &self.0 {

@@ -6,10 +6,10 @@ use crate::worker::claim::sleep::{BREATH, Hint};
 use crate::worker::shared::slots::Named;
 use crate::worker::ticker::jitter;
 
-/// What a claimer does when it has found all there was, as `sleep` decides.
+/// What a claimer does when it has found everything, as `sleep` decides.
 impl Claimer {
-    /// How long it rests; `whole` when nothing was found that it did not get, `from_start` when
-    /// it has looked at all there was of the queues it asked.
+    /// How long it rests; `whole` if it got everything that was found, `from_start` if it scanned
+    /// the queues it asked from the start.
     pub(super) async fn rest(&mut self, whole: bool, from_start: bool) -> Next {
         let poll = self.settings.poll();
         if self.settings.listen {
@@ -30,14 +30,14 @@ impl Claimer {
             }
         };
         let nap = jitter(self.pace.sleep.nap(whole, poll, Instant::now()), 0.2);
-        // A scan above the marks misses what is old; look from the start as soon as that is due.
+        // A scan above the marks misses older jobs; scan from the start as soon as that is due.
         let start = self.pace.water.until_start(Instant::now());
         let nap = if from_start { nap } else { nap.min(start) };
         Next::Nap([self.pace.again_in, follow_in].into_iter().flatten().fold(nap, Duration::min))
     }
 
-    /// Tells enqueues that this worker is going to sleep, unless they know. Whether it has to look
-    /// once more.
+    /// Tells enqueues that this worker is going to sleep, unless they know. Returns whether it has
+    /// to look once more.
     async fn hint(&mut self) -> bool {
         let (now, poll, worker) = (Instant::now(), self.settings.poll(), self.ledger.worker());
         let pools = self.pools_with_room();
@@ -59,22 +59,22 @@ impl Claimer {
         }
     }
 
-    /// The pools it is to be told of: all but those whose slots were taken before it looked, and
-    /// still are. A slot that becomes free ends its nap, and producers of a queue that is full need
-    /// not wait for each other.
+    /// The pools that it wants notifications for: all except those whose slots were taken before it
+    /// looked, and still are. A slot that becomes free ends its nap anyway, and producers of a busy
+    /// queue need not wait for each other.
     fn pools_with_room(&self) -> Vec<usize> {
         let free = self.slots.free();
         let is_full = |pool: &usize| free[*pool] == 0 && self.pace.full.contains(pool);
         (0..free.len()).filter(|pool| !is_full(pool)).collect()
     }
 
-    /// Tells enqueues that this worker is awake, if they think that it sleeps.
+    /// Tells enqueues that this worker is awake, if they know that it slept.
     pub(super) async fn rise(&mut self) {
         let Some(worker) = self.pace.sleep.rise(Instant::now()) else { return };
         if let Err(error) = self.link.call(&store::rise(worker)).await {
-            tracing::debug!(%error, "jobkit: enqueues go on to notify this worker");
+            tracing::debug!(%error, "jobkit: enqueues continue to notify this worker");
         }
-        // Nor is the promoter told any more of all that becomes due before its next look.
+        // Nor does the promoter hear any more of everything that becomes due before its next look.
         self.due.after(Duration::ZERO);
     }
 }

@@ -1,19 +1,18 @@
 use std::time::{Duration, Instant};
 
 /// A find follows the one before it if the claimer rested no longer than this in between, or no
-/// longer than the look took: where everything is slow, jobs that come in a rush are slow as well.
+/// longer than the look took: on a slow system, a rush is slow as well.
 const REST: Duration = Duration::from_millis(4);
-/// So many finds in a row, with no more than two looks in vain between them, begin a rush …
+/// This many finds in a row, with at most two empty looks between them, begin a rush …
 const BEGINS: u32 = 8;
-/// … and so many looks in vain end it.
+/// … and this many empty looks end it.
 const ENDS: u32 = 3;
 
-/// Whether jobs come so fast that it is cheaper to look for them than to be told of each.
+/// Whether jobs come so fast that polling is cheaper than a notification of each.
 ///
-/// A notification makes the commits of all producers wait for each other, since NOTIFY holds a lock
-/// of the whole cluster until the commit is flushed. A worker that has something to do again and
-/// again after a short rest is awake anyway: for the time of such a rush it says so, and rests for
-/// 2 ms between two looks.
+/// Notifications serialize the commits of all producers, since NOTIFY holds a cluster-wide lock
+/// until the commit is flushed. A worker that keeps finding jobs after a short rest is awake
+/// anyway: during such a rush it asks for no notifications, and rests for 2 ms between two looks.
 #[derive(Debug, Default)]
 pub(crate) struct Rush {
     is_on: bool,
@@ -29,7 +28,7 @@ impl Rush {
         self.began = Some(now);
     }
 
-    /// It is over, and has found jobs or not.
+    /// A look has ended; `found` says whether there were jobs.
     pub(crate) fn looked(&mut self, found: bool, now: Instant) {
         if found {
             self.misses = 0;
@@ -45,7 +44,7 @@ impl Rush {
         self.ended = Some(now);
     }
 
-    /// Whether the look that is over now came soon after the one before it.
+    /// Whether the look that has just ended came soon after the one before.
     fn follows(&self, now: Instant) -> bool {
         let Some((ended, began)) = self.ended.zip(self.began) else { return false };
         began.duration_since(ended) <= now.duration_since(began).max(REST)

@@ -1,4 +1,4 @@
-//! A look at schedules that are not due: whether they are as they should be.
+//! A review of schedules that are not due: whether they are as they should be.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use crate::worker::declared::Declared;
 /// Schedules in one look.
 const PAGE: i32 = 1000;
 
-/// How long it is until the next look at the most.
+/// The longest time until the next review.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How many looks at the clock and at the declarations of other binaries there are for one at all
-/// schedules.
+/// How many checks of the clock and of other binaries' declarations there are for each review of
+/// all schedules.
 const PARTS: u32 = 60;
 
-/// Finds what no instant would bring up for long: a clock that has stepped back, a next instant
-/// that other rules of time zones have computed, and times that an older binary has declared.
+/// Finds problems that would only show at the next instant: a clock that has stepped back, a next
+/// instant computed with other time zone rules, and times that an older binary has declared.
 pub(crate) struct Review {
     declared: Declared,
     every: Duration,
@@ -29,19 +29,19 @@ pub(crate) struct Review {
 }
 
 impl Review {
-    /// As often as there are twelve sweeps, and once a minute at least.
+    /// Once every twelve sweeps, and at least once a minute.
     pub(crate) fn new(declared: Declared, sweep_every: Duration) -> Self {
         let now = Instant::now();
         let every = sweep_every.saturating_mul(12).min(LONGEST);
         Self { declared, every, next: now, next_whole: now }
     }
 
-    /// How long it is until the next look.
+    /// How long until the next review.
     pub(super) fn rest(&self) -> Duration {
         self.next.saturating_duration_since(Instant::now())
     }
 
-    /// Looks, where it is time to; answers in how long the next instant is due that came of it.
+    /// Reviews, if it is time to. Returns after how long the next changed instant is due.
     pub(super) async fn look(
         &mut self,
         link: &mut Link,
@@ -61,8 +61,8 @@ impl Review {
     }
 }
 
-/// Brings forward what is later than its times say, of all schedules or only of those behind whose
-/// last instant the clock has stepped back.
+/// Brings forward next instants that are later than their times say, of all schedules or only of
+/// those whose last instant is in the future, since the clock has stepped back.
 async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, DatabaseError> {
     let (mut after, mut soonest) = (String::new(), None);
     loop {
@@ -83,7 +83,7 @@ async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, D
                 old,
                 new,
                 "jobkit.hasten: the next instant of a schedule was later than its times say: the \
-                 clock has stepped back, or other rules of time zones had computed it"
+                 clock has stepped back, or it was computed with other time zone rules"
             );
             let rest = (*next - *now).to_std().unwrap_or_default();
             soonest = Some(soonest.map_or(rest, |soonest: Duration| soonest.min(rest)));
@@ -91,9 +91,9 @@ async fn hasten(link: &mut Link, only_ahead: bool) -> Result<Option<Duration>, D
     }
 }
 
-/// The schedule, and its next instant, where that is stored as a later one.
+/// The schedule and its correct next instant, if a later one is stored.
 fn late(schedule: WaitingSchedule) -> Option<(WaitingSchedule, chrono::DateTime<chrono::Utc>)> {
-    // What this binary cannot read, another can.
+    // Another binary may read what this one cannot.
     let times: Times = schedule.times.parse().ok()?;
     let next = times.next_after(schedule.now)?;
     (next < schedule.next_at).then_some((schedule, next))

@@ -10,9 +10,10 @@ use crate::store::renew_lease;
 use crate::worker::ticker::backoff;
 
 impl Heartbeat {
-    /// Keeps the lease for what still runs although the worker has ended: nobody can stop it, and
-    /// its jobs must not begin elsewhere beside it. It goes on until all of that has ended, or the
-    /// process has. The jobs of a worker that was stopped in order then go back, uncharged.
+    /// Keeps the lease for work that still runs although the worker has ended: it cannot be
+    /// stopped, and its jobs must not start elsewhere meanwhile. It continues until all of that or
+    /// the process has ended. The jobs of a gracefully stopped worker are then given back,
+    /// uncharged.
     pub(super) async fn keep(&mut self) {
         let (running, kept) = (Arc::clone(&self.running), self.running.jobs());
         tokio::select! {
@@ -20,12 +21,12 @@ impl Heartbeat {
             () = self.beat_on() => return,
         }
         if self.in_order.is_cancelled() && !kept.is_empty() {
-            tracing::info!(jobs = kept.len(), "jobkit: what outlasted the worker has ended");
+            tracing::info!(jobs = kept.len(), "jobkit: work that outlasted the worker has ended");
             self.ledger.forget(&kept);
         }
     }
 
-    /// Renews the lease again and again, until it is lost.
+    /// Renews the lease repeatedly, until it is lost.
     async fn beat_on(&mut self) {
         let (mut failures, mut next) = (0, self.next_beat());
         loop {
@@ -33,7 +34,7 @@ impl Heartbeat {
             match self.renew().await {
                 Ok(true) => (failures, next) = (0, self.next_beat()),
                 Ok(false) => {
-                    return tracing::warn!("jobkit: reaped; what still runs may run twice");
+                    return tracing::warn!("jobkit: reaped; jobs that still run may run twice");
                 }
                 Err(error) => {
                     failures += 1;
@@ -44,7 +45,7 @@ impl Heartbeat {
         }
     }
 
-    /// One heartbeat after the last.
+    /// The time of the next heartbeat.
     fn next_beat(&self) -> Instant {
         let (lease, beat) = (self.settings.lease, self.settings.heartbeat());
         self.lease.ends().1.checked_sub(lease - beat).unwrap_or_else(Instant::now)

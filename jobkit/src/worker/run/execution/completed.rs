@@ -1,4 +1,4 @@
-//! After a handler that completed its job in a transaction of its own, or meant to.
+//! What happens after a handler that completed its job in its own transaction, or tried to.
 
 use std::time::{Duration, Instant};
 
@@ -13,22 +13,22 @@ use crate::returned::Returned;
 use crate::store::{ClaimId, Outcome, Seen, Written};
 use crate::worker::shared::running::Handler;
 
-/// How soon it is looked again whether the transaction is over, at first: a dropped one is rolled
-/// back in a moment.
+/// The first interval between checks whether the transaction is over: a dropped one is soon rolled
+/// back.
 const SOON: Duration = Duration::from_millis(2);
-/// How soon at most.
+/// The longest interval.
 const LATE: Duration = Duration::from_secs(1);
-/// After how long that is worth a word.
+/// After how long this is logged.
 const LONG: Duration = Duration::from_secs(5);
-/// How long it is looked for once the worker drops its handlers.
+/// How long to keep checking once the worker drops its handlers.
 const LAST: Duration = Duration::from_millis(200);
 
 /// What is recorded of an attempt that succeeded although its transaction did not.
-const MISSING: &str = "the handler succeeded, but the transaction in which it meant to complete \
-                       the job was not committed";
+const MISSING: &str = "the handler succeeded, but the transaction in which it completed the job \
+                       was not committed";
 
 impl Execution {
-    /// What became of the job, if its handler completed it, or meant to.
+    /// What became of the job, if its handler completed it, or tried to.
     pub(super) async fn seen(
         &self,
         claim: ClaimId,
@@ -38,15 +38,16 @@ impl Execution {
         if !attempt.completing.end() {
             return None;
         }
-        // Boxed, and so made only for such a handler.
+        // Boxed, so that it is only created for such a handler.
         Some(Box::pin(self.look(claim, attempt, handler)).await)
     }
 
-    /// Waits until it is known what became of the job: a transaction may go on without its handler,
-    /// which lost the answer to its commit, or gave it away. Nothing may be written before.
+    /// Waits until it is known what became of the job: a transaction may outlive its handler, which
+    /// may have lost the answer to its commit, or passed the transaction on. Nothing may be written
+    /// before.
     ///
-    /// It waits in no lock, since others ask through the same connection, and not in the settler's
-    /// path.
+    /// It does not wait for a lock, since others use the same connection, and does not block the
+    /// settler.
     async fn look(&self, claim: ClaimId, attempt: &Attempt, handler: &Handler) -> Seen {
         let (began, mut rest, mut last) = (Instant::now(), SOON, None::<Instant>);
         let worker = claim.worker;
@@ -65,7 +66,8 @@ impl Execution {
             if self.ledger.worker() != worker || last.is_some_and(|last| last <= Instant::now()) {
                 tracing::warn!(
                     job.id = attempt.id.0,
-                    "jobkit: the transaction that completes the job is open; left to the lease"
+                    "jobkit: the transaction that completes the job is open; leaving the job to \
+                     the lease"
                 );
                 return seen(n(), Written::Unknown);
             }
@@ -80,7 +82,7 @@ impl Execution {
                 tracing::warn!(
                     job.id = attempt.id.0,
                     job.kind = attempt.facts.kind,
-                    "jobkit: the handler has ended, and the transaction that completes its job is \
+                    "jobkit: the handler has ended, but the transaction that completes its job is \
                      still open"
                 );
             }
@@ -88,18 +90,18 @@ impl Execution {
         }
     }
 
-    /// One look. Who cannot be asked has not answered.
+    /// One check. A failed call counts as no answer.
     async fn completion(&self, claim: ClaimId, attempt: &Attempt) -> Completion {
         let claims = self.ledger.claims(claim, attempt.id.0);
         let Some(reach) = &self.reach else { return Completion::Lost };
         reach.completion(claim.worker, &claims, attempt.id).await.unwrap_or_else(|error| {
-            tracing::debug!(job.id = attempt.id.0, %error, "jobkit: cannot look how a job ended");
+            tracing::debug!(job.id = attempt.id.0, %error, "jobkit: cannot check how a job ended");
             Completion::Open
         })
     }
 }
 
-/// How the run ended, if its effect is to be there with it: a success without one is none.
+/// How the run ended: a success whose completion was not committed counts as a failure.
 pub(super) fn missing(run: Run, seen: Option<Seen>) -> Run {
     match (run, seen) {
         (Run::Returned(Ok(_)), Some(Seen { written: Written::No, .. })) => {
@@ -109,7 +111,7 @@ pub(super) fn missing(run: Run, seen: Option<Seen>) -> Run {
     }
 }
 
-/// The outcome. Of a job that has ended already, what its handler says after that is only told.
+/// The outcome. If the job has already ended, what its handler returned after that is only logged.
 pub(super) fn told(outcome: Outcome, seen: Option<Seen>) -> Outcome {
     if !matches!(seen, Some(Seen { written: Written::Yes, .. })) {
         return outcome;
@@ -117,12 +119,13 @@ pub(super) fn told(outcome: Outcome, seen: Option<Seen>) -> Outcome {
     match &outcome {
         Outcome::Finish(Returned::Nothing) => return outcome,
         Outcome::Finish(_) => tracing::debug!(
-            "jobkit: the job was completed in a transaction, and what it returned after is not kept"
+            "jobkit: the job was completed in a transaction; what it returned after that is not \
+             kept"
         ),
         outcome => tracing::warn!(
             outcome = outcome.as_str(),
             error = outcome.failure().map(|failure| &*failure.error),
-            "jobkit: the job was completed in a transaction, and does not end otherwise"
+            "jobkit: the job was completed in a transaction; a later outcome is ignored"
         ),
     }
     Outcome::Finish(Returned::Nothing)

@@ -1,4 +1,4 @@
-//! How an attempt ended, as it is recorded.
+//! How the end of an attempt is recorded.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -25,58 +25,58 @@ pub(super) enum Run {
     Dropped,
 }
 
-/// A panic outside the handler's run: while its error was read or dropped.
+/// A panic outside the handler's run: while its error was formatted or dropped.
 pub(super) fn panicked(panic: Box<dyn Any + Send>) -> Outcome {
     let error = clean(&["panicked while it was recorded: ", &message(&*panic)].concat());
-    // Its drop may panic in its turn.
+    // Dropping it may panic as well.
     std::mem::forget(panic);
     Outcome::Retry { failure: error.into(), delay: DEFAULT_DELAY, reason: EXHAUSTED }
 }
 
-/// What is recorded for a job that is not to run at all.
+/// The outcome of a job that must not run at all.
 pub(super) fn without_a_run(job: &ClaimedJob) -> Option<Outcome> {
     if let Some(error) = &job.unreadable {
-        // Something of the row itself cannot be read, now or later: a dead letter at once, of which
-        // the settler tells.
+        // The row itself cannot be read, now or later: it becomes a dead letter immediately, which
+        // the settler logs.
         let error = clean(&["the job cannot be read: ", error].concat());
         return Some(Outcome::Bury { failure: error.into(), reason: UNDECODABLE });
     }
     if job.cancelled {
         return Some(Outcome::Cancel("cancelled".to_owned().into()));
     }
-    // Nobody ended it when its attempts were used up. Given back, it becomes a dead letter.
+    // It was not ended when its attempts were used up. Given back, it becomes a dead letter.
     (job.facts.attempt > job.facts.max_attempts).then_some(Outcome::Release(None))
 }
 
-/// What is recorded for a job that comes too late to begin. One that has begun before does not.
+/// The outcome of a job that is too late to start. One that has started before does not expire.
 pub(super) fn expired(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Option<Outcome> {
     if job.facts.attempt > 1 || job.facts.snoozes > 0 {
         return None;
     }
     let expires = job.terms.expires(policy.expires)?;
-    let error = || format!("expired: not begun within {expires:?} of its time");
+    let error = || format!("expired: not started within {expires:?} of its time");
     (waited > expires).then(|| Outcome::Expire(error().into()))
 }
 
-/// A payload that does not decode here may do so in another binary, an older or a newer one: it is
-/// retried like any failure, and the dead letter says what it was.
+/// A payload that does not decode here may do so in an older or newer binary, so it is retried like
+/// any failure, and the dead letter gives the reason.
 pub(super) fn undecodable(error: &str, policy: &Policy, attempt: u32) -> Outcome {
     let delay = backoff(policy, attempt);
     Outcome::Retry { failure: clean(error).into(), delay, reason: UNDECODABLE }
 }
 
-/// A job that is sealed with a key which this worker lacks. Another one may have it: the job is put
-/// back, uncharged however often, and noted with the reason.
+/// A job sealed with a key that this worker lacks. Another one may have it, so the job is put back,
+/// never charged, and recorded with the reason.
 pub(super) fn withheld(why: &Unopened) -> Outcome {
     Outcome::Withhold { why: why.to_string(), delay: PUT_BACK }
 }
 
-/// How long a failed attempt of this kind waits for the next.
+/// How long a job of this kind waits after a failed attempt.
 fn backoff(policy: &Policy, attempt: u32) -> Duration {
     catch_unwind(|| policy.backoff.jittered(attempt, fastrand::f64())).unwrap_or(DEFAULT_DELAY)
 }
 
-/// What is recorded for a run that ended this way.
+/// The outcome of a run that ended this way.
 pub(super) fn outcome(
     run: Run,
     stop: &Stop,
@@ -99,7 +99,7 @@ pub(super) fn outcome(
         }
         Some(StopReason::TimedOut) if unfinished && !panicked => timed_out(policy, error.verdict),
         Some(StopReason::TimedOut) => error,
-        // Not the job's fault, unless it says so: the attempt is given back uncharged.
+        // Not the job's fault, unless it says so: the job is given back uncharged.
         Some(_) if unfinished => return Outcome::Release(None),
         _ => error,
     };
@@ -119,7 +119,7 @@ pub(super) fn outcome(
         }
         Verdict::Snooze(wait) => Outcome::Snooze(wait),
         Verdict::Wait(wait) => Outcome::Wait { failure, delay: wait.min(LONGEST_DELAY) },
-        // It would begin again at once where the worker does not stop.
+        // Otherwise it would start again immediately if the worker is not stopping.
         Verdict::Release => {
             Outcome::Release((stop.reason() != Some(StopReason::Stopping)).then_some(RELEASED))
         }
@@ -128,8 +128,8 @@ pub(super) fn outcome(
     }
 }
 
-/// What is recorded of what a handler returned. Why that is not kept is said by the user's code, as
-/// errors are.
+/// The recorded result of a handler. The reason why it is not kept may come from the user's code,
+/// like errors.
 fn returned(value: Returned, hidden: &[String]) -> Returned {
     match value {
         Returned::Unfit(why) => Returned::Unfit(clean(&scrubbed(&why, hidden))),
@@ -137,7 +137,7 @@ fn returned(value: Returned, hidden: &[String]) -> Returned {
     }
 }
 
-/// What is recorded of an attempt that left its work unfinished when its time was over.
+/// The error of an attempt that timed out with its work unfinished.
 fn timed_out(policy: &Policy, verdict: Verdict) -> JobError {
     let error = format!("timed out after {:?}", policy.timeout.unwrap_or_default());
     match verdict {
@@ -146,17 +146,17 @@ fn timed_out(policy: &Policy, verdict: Verdict) -> JobError {
     }
 }
 
-/// How long a job waits that a worker cannot open, for the first time: the database doubles it.
+/// How long a job that a worker cannot open waits the first time; the database doubles it.
 const PUT_BACK: Duration = Duration::from_secs(10);
-/// How long a job waits that was released although nobody asked for it.
+/// How long a job waits that was released without being asked to stop.
 const RELEASED: Duration = Duration::from_secs(1);
-/// Why a job is buried of which something cannot be read.
+/// Why a job that cannot be read is buried.
 const UNDECODABLE: &str = "undecodable";
 /// The wait when a custom backoff panics.
 const DEFAULT_DELAY: Duration = Duration::from_secs(60);
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The type of an error, where it is what the error said.
+/// The type of an error, without hidden values if it comes from the error's text.
 fn scrubbed_type(name: ErrorType, hidden: &[String]) -> ErrorType {
     match name {
         Cow::Owned(word) => Cow::Owned(scrubbed(&word, hidden)),
@@ -164,7 +164,7 @@ fn scrubbed_type(name: ErrorType, hidden: &[String]) -> ErrorType {
     }
 }
 
-/// The error with its causes, as far as each adds something.
+/// The error with its sources, as far as each adds something.
 fn chain(error: &JobError) -> String {
     let mut text = error.error.to_string();
     let mut source = error.error.source();

@@ -22,15 +22,14 @@ use crate::store::{ClaimId, ClaimedJob};
 use crate::worker::shared::running::Handler;
 use crate::{JobContext, JobError, JobId};
 
-/// What an attempt polls; and what is inside of its layers, if there are any.
+/// What an attempt polls, and what is inside its layers, if there are any.
 pub(super) type Started = (HandlerFuture, Option<Arc<Inside>>);
 
 impl Execution {
-    /// The future of an attempt: its handler's or, where there are layers, theirs with the handler
-    /// inside.
+    /// The future of an attempt: its handler's, or that of its layers with the handler inside.
     ///
     /// # Errors
-    /// Why the payload does not decode. Within layers it is decoded when they run it.
+    /// Why the payload does not decode. Within layers it is decoded when they run the handler.
     pub(super) fn start(
         &self,
         known: &Known,
@@ -59,7 +58,7 @@ impl Execution {
         Ok((future, Some(inside)))
     }
 
-    /// What its context tells an attempt.
+    /// The data behind the context of an attempt.
     pub(super) fn attempt(
         &self,
         claim: ClaimId,
@@ -97,7 +96,7 @@ impl Execution {
     }
 }
 
-/// Opens what is sealed in the payload of a job.
+/// Opens the sealed values in the payload of a job.
 ///
 /// # Errors
 /// Why it cannot be opened.
@@ -112,12 +111,12 @@ pub(super) fn opened(
     Ok(())
 }
 
-/// Why a payload is not opened, if this worker lacks its key.
+/// The reason, if a payload is not opened because this worker lacks its key.
 pub(super) fn missing_key(opened: &Result<(), Unopened>) -> Option<&Unopened> {
     opened.as_ref().err().filter(|why| why.missing_key().is_some())
 }
 
-/// The values of a payload that no text may show.
+/// The values of a payload that must not be shown.
 fn hidden(payload: &[u8], policy: &Policy) -> Vec<String> {
     if policy.redact.is_empty() {
         return Vec::new();

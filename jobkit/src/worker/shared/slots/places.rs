@@ -7,13 +7,13 @@ use crate::store::{ClaimId, ClaimedJob, Lane};
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) slots: usize,
-    /// Taken slots: by handlers, and by calls whose jobs begin at once.
+    /// Slots taken by handlers, and by calls whose jobs begin immediately.
     pub(super) begun: usize,
     /// How many jobs may be claimed ahead.
     pub(super) ahead: usize,
-    /// Taken by calls whose jobs may have to wait.
+    /// Places taken by calls whose jobs may have to wait.
     pub(super) called: usize,
-    /// The jobs that wait, in the order in which they are to begin.
+    /// The waiting jobs, in the order in which they begin.
     pub(super) waiting: BTreeMap<(Lane, i64), Waiting>,
     /// How many handlers have ended.
     pub(super) ended: u64,
@@ -32,12 +32,12 @@ impl Places {
         self.slots.saturating_sub(self.begun)
     }
 
-    /// Free places for what may be claimed now.
+    /// Free places for jobs that may be claimed now.
     pub(super) fn free(&self) -> usize {
         (self.slots + self.ahead).saturating_sub(self.begun + self.called + self.waiting.len())
     }
 
-    /// The next job that waits, if there is a slot for it.
+    /// The next waiting job, if there is a slot for it.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         let next = (self.free_slots() > 0).then(|| self.waiting.pop_first());
         next.flatten().map(|(_, waiting)| {

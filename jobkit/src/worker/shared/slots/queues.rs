@@ -5,47 +5,46 @@ use std::time::{Duration, Instant};
 use super::Slots;
 use super::served::{Named, Order, Served};
 
-/// A queue that only a pattern names is asked no more when it has had no ready job for so long.
+/// A queue that only matches a pattern is no longer asked if it has had no ready job for this long.
 const KEEP: Duration = Duration::from_secs(60);
-/// And another may have its place after as long as nobody speaks of its jobs any more.
+/// Another queue may get its place after this long, when nothing refers to its jobs any more.
 const REST: Duration = Duration::from_secs(600);
-/// How many queues a worker asks at most.
+/// The maximum number of queues that a worker asks.
 pub(crate) const MOST_QUEUES: usize = 500;
 
-/// A queue that is asked for jobs, in its place: by that the claimers and the jobs know it.
+/// A queue that is asked for jobs. Claimers and jobs refer to it by its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
     pub(crate) name: Arc<str>,
-    /// Whose slots its jobs run in.
+    /// The pool in which its jobs run.
     pub(crate) pool: usize,
     /// How many queues have had this place before.
     pub(crate) epoch: u32,
 }
 
-/// The queues that a worker asks, and in which order where they share slots.
+/// The queues that a worker asks, and in which order if they share slots.
 ///
-/// Whose turn it is goes by what each has had, divided by its weight (start-time fair queueing): a
-/// queue that had no jobs for a while comes first, but has saved nothing up.
+/// The next turn goes to the queue that has had the fewest jobs, divided by its weight (start-time
+/// fair queueing). A queue that had no jobs for a while comes first, but accumulates no credit.
 #[derive(Debug)]
 pub(super) struct Queues {
     pools: Arc<[Served]>,
     all: Arc<Vec<Queue>>,
     states: Vec<State>,
-    /// Where those stand that have had their turn last: of each pool, and of each of its names
-    /// where they are asked in order.
+    /// The virtual time of each pool, and if its names are asked in order, of each of its names.
     times: Vec<Vec<f64>>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Which name of its pool it goes by.
+    /// The index of the name of its pool that it matches.
     entry: usize,
-    /// Where it stands: what it has had, by its weight.
+    /// Its virtual time: the jobs it has had, divided by its weight.
     turn: f64,
     running: usize,
-    /// When it had ready jobs, if it only follows a pattern.
+    /// When it last had ready jobs, if it only matches a pattern.
     seen: Option<Instant>,
-    /// Since when it is not asked any more.
+    /// When it stopped being asked, if it has.
     left: Option<Instant>,
 }
 
@@ -67,7 +66,7 @@ impl Queues {
         &self.all
     }
 
-    /// Those that are asked for jobs of these slots now, in their order.
+    /// The queues to ask for jobs for these slots now, in order.
     pub(super) fn in_turn(&self, pool: usize) -> Vec<usize> {
         let is_asked = |at: &usize| self.all[*at].pool == pool && self.states[*at].left.is_none();
         let mut asked: Vec<usize> = (0..self.all.len()).filter(is_asked).collect();
@@ -80,7 +79,7 @@ impl Queues {
         self.turn(a).total_cmp(&self.turn(b))
     }
 
-    /// Which of the orders of its pool a queue stands in.
+    /// The index of the order of its pool that a queue belongs to.
     fn rank(&self, at: usize) -> usize {
         match self.pools[self.all[at].pool].order {
             Order::AsNamed => self.states[at].entry,
@@ -92,7 +91,7 @@ impl Queues {
         self.states[at].turn.max(self.times[self.all[at].pool][self.rank(at)])
     }
 
-    /// Notes how many jobs a queue has had of a claim.
+    /// Records how many jobs of a claim a queue has had.
     pub(super) fn took(&mut self, at: usize, jobs: usize) {
         let (turn, rank, pool) = (self.turn(at), self.rank(at), self.all[at].pool);
         let weight = self.pools[pool].names[self.states[at].entry].weight.max(1);
@@ -108,8 +107,8 @@ impl Queues {
         self.states[at].running -= 1;
     }
 
-    /// Follows the queues that were found to have ready jobs; `all` when those are all there are.
-    /// Whether some of them are new.
+    /// Adds the queues that were found to have ready jobs; `all` if the list is complete. Returns
+    /// whether some are new.
     pub(super) fn follow(&mut self, found: &[String], all: bool, now: Instant) -> bool {
         let found: HashSet<&str> = found.iter().map(String::as_str).collect();
         let (mut known, mut asked) = (HashSet::new(), 0);
@@ -138,7 +137,7 @@ impl Queues {
         is_new
     }
 
-    /// By which name a queue is served: the longest that it begins with.
+    /// The name by which a queue is served: the longest matching prefix.
     fn place_of(&self, name: &str) -> Option<(usize, usize)> {
         let pools = self.pools.iter().enumerate();
         let names = pools.flat_map(|(pool, served)| {
@@ -151,7 +150,7 @@ impl Queues {
         names.max_by_key(|(length, _)| *length).map(|(_, place)| place)
     }
 
-    /// One makes room for another: the one whose last ready job was seen longest ago.
+    /// Removes the queue whose last ready job was seen longest ago, to make room.
     fn let_one_go(&mut self, now: Instant) -> bool {
         let states = self.states.iter_mut().filter(|state| state.left.is_none());
         let idle = states.filter(|state| state.seen.is_some_and(|seen| seen < now));
@@ -186,8 +185,8 @@ impl Slots {
         Arc::clone(&self.taken.lock().queues.all()[queue].name)
     }
 
-    /// The queues to be asked where so many slots of each pool are free, each with those: of a pool
-    /// in their order, of which the first comes first. Otherwise chance decides, since the server's
+    /// The queues to ask, given the free slots of each pool, each with its slots. Queues of a pool
+    /// with an order are asked in that order; otherwise the order is random, since the server's
     /// limit on the size of an answer favours the first.
     pub(crate) fn asked(&self, free: &[usize]) -> Vec<(usize, usize)> {
         let taken = self.taken.lock();
@@ -200,7 +199,7 @@ impl Slots {
         asked.into_iter().flat_map(each).collect()
     }
 
-    /// Notes how many jobs each of these queues has had of a claim.
+    /// Records how many jobs of a claim each of these queues has had.
     pub(crate) fn took(&self, jobs: impl Iterator<Item = (usize, usize)>) {
         let mut taken = self.taken.lock();
         for (queue, jobs) in jobs.filter(|(_, jobs)| *jobs > 0) {
@@ -208,13 +207,13 @@ impl Slots {
         }
     }
 
-    /// What the names of queues begin with that are followed wherever there are some.
+    /// The prefixes of the patterns.
     pub(crate) fn prefixes(&self) -> Vec<&str> {
         let names = self.pools.iter().flat_map(|pool| &pool.names);
         names.filter_map(Named::prefix).collect()
     }
 
-    /// Follows these queues: see [`Queues::follow`].
+    /// See [`Queues::follow`].
     pub(crate) fn follow(&self, found: &[String], all: bool) -> bool {
         self.taken.lock().queues.follow(found, all, Instant::now())
     }
@@ -237,8 +236,8 @@ mod tests {
         queues.in_turn(pool).into_iter().map(|at| queues.all[at].name.to_string()).collect()
     }
 
-    /// How many jobs each has had after so many claims of so many slots, of queues that have jobs
-    /// without end.
+    /// How many jobs each has had after this many claims of this many slots, of queues that have
+    /// jobs without end.
     fn shares(queues: &mut Queues, claims: usize, slots: usize) -> Vec<usize> {
         let mut shares = vec![0; queues.all.len()];
         for _ in 0..claims {

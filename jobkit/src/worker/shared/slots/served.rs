@@ -12,7 +12,7 @@ pub(crate) struct Served {
     pub(crate) slots: usize,
 }
 
-/// A queue, or a pattern: all whose names begin so.
+/// A queue, or a pattern: all queues with this prefix.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
     pub(crate) name: Arc<str>,
@@ -47,7 +47,7 @@ impl Served {
         self.names.len() > 1 || self.names.iter().any(|named| named.prefix().is_some())
     }
 
-    /// How it is written in a message.
+    /// How messages name it.
     pub(crate) fn title(&self) -> String {
         let names: Vec<String> =
             self.names.iter().map(|named| format!("`{}`", named.name)).collect();
@@ -62,7 +62,7 @@ impl Named {
         Self { name, weight, is_pattern }
     }
 
-    /// What names begin with, if it is a pattern.
+    /// The prefix, if it is a pattern.
     pub(crate) fn prefix(&self) -> Option<&str> {
         self.name.strip_suffix('*').filter(|_| self.is_pattern)
     }

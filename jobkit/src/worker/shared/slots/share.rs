@@ -1,10 +1,12 @@
-/// So much is kept for a queue that had fewer jobs than it was asked for, when others had as many.
+/// This much is kept for a queue that had fewer jobs than it was asked for, while others were
+/// filled.
 const GLANCE: usize = 8;
 
-/// Cuts demands down to so much in all, without starving anybody. Queues that were `filled` have
-/// jobs in any case, and take turns: to ask one for many costs less than many for a few each, and
-/// brings more than an even share with those that may have none. They begin at `turn`; the second
-/// answer is where the next begin. When there is not one for each, chance decides who has one.
+/// Cuts demands down to this total, without starving any queue. Queues that were `filled` are sure
+/// to have jobs, and take turns: asking one for many costs less than asking many for a few each,
+/// and yields more than an even share with queues that may have none. They begin at `turn`; the
+/// second result is where the next turn begins. If there is less than one for each, the choice is
+/// random.
 pub(super) fn share(
     most: usize,
     demands: &[usize],
@@ -32,7 +34,7 @@ pub(super) fn share(
     (served.iter().zip(others).map(|(served, other)| served + other).collect(), next)
 }
 
-/// Small demands are met, larger ones share what is left.
+/// Small demands are met, larger ones share the rest.
 fn share_evenly(most: usize, demands: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..demands.len()).filter(|at| demands[*at] > 0).collect();
     fastrand::shuffle(&mut order);

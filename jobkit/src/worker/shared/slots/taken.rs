@@ -3,14 +3,14 @@ use std::sync::Arc;
 use super::Slots;
 
 /// Slots taken for the jobs that a call may bring, and places beyond them. Dropping it gives back
-/// those that are left.
+/// the rest.
 #[derive(Debug)]
 pub(crate) struct TakenSlots {
     pub(super) slots: Arc<Slots>,
     pub(super) left: Vec<Left>,
 }
 
-/// What is left of a pool.
+/// The rest of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
     pub(super) slots: usize,
@@ -28,14 +28,14 @@ impl TakenSlots {
         self.left.iter().map(|left| left.ahead).collect()
     }
 
-    /// A slot goes to a handler, which gives it back when it ends.
+    /// Passes a slot to a handler, which gives it back when it ends.
     pub(crate) fn pass_on(&mut self, queue: usize) {
         let mut taken = self.slots.taken.lock();
         let pool = taken.pool(queue);
         taken.queues.begins(queue);
         match self.left[pool].slots.checked_sub(1) {
             Some(left) => self.left[pool].slots = left,
-            // Somebody has moved the job to this queue by hand since it became ready.
+            // Somebody has manually moved the job to this queue since it became ready.
             None => taken.by_pool[pool].begun += 1,
         }
     }
