@@ -63,7 +63,7 @@ async fn act(admin: &Admin, action: &BulkAction, reason: &str) -> Result<u64, Ad
     let key = format!("{} {:?}", action.verb(), SystemTime::now());
     let operation = admin.begin_operation(action, reason, &key).per_second(20).await?;
     // Workers do it. From here as well, until all is done:
-    let ended = admin.operation(operation.id).carry_out().await?;
+    let ended = admin.operation(operation.id).run().await?;
     Ok(ended.map_or(0, |ended| ended.done))
 }
 

@@ -23,7 +23,7 @@ pub(crate) async fn measure(pool: &PgPool, entries: usize) -> Result<()> {
         let began = Instant::now();
         let all = BulkAction::Replay(DeadLetterFilter::all());
         let begun = admin.begin_operation(&all, "", &format!("{began:?}")).await?;
-        let done = admin.operation(begun.id).carry_out().await?.map_or(0, |ended| ended.done);
+        let done = admin.operation(begun.id).run().await?.map_or(0, |ended| ended.done);
         let rate = done as f64 / began.elapsed().as_secs_f64();
         println!("round {round}: {done} replayed, {rate:.0}/s");
         rates.push(rate);

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::access::{ANYBODY, Access, Permissions, is_called_by_own_name};
 use crate::cached::Cached;
 use crate::routes;
-use crate::shared::{Accent, Hook, Shared, Verdict};
+use crate::shared::{Accent, Decision, Hook, Shared};
 use crate::signals::{Signals, Stop, never};
 use crate::totals::Totals;
 
@@ -112,7 +112,7 @@ impl Dashboard<Undecided> {
         V: Future<Output = Result<Access, R>> + Send + 'static,
         R: IntoResponse,
     {
-        let hook = move |parts: Parts| -> Verdict {
+        let hook = move |parts: Parts| -> Decision {
             let verdict = hook(parts);
             Box::pin(async move { verdict.await.map_err(IntoResponse::into_response) })
         };

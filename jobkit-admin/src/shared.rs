@@ -15,8 +15,8 @@ use crate::cached::Cached;
 use crate::signals::Signals;
 use crate::totals::Totals;
 
-pub(crate) type Verdict = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
-pub(crate) type Hook = Arc<dyn Fn(Parts) -> Verdict + Send + Sync>;
+pub(crate) type Decision = Pin<Box<dyn Future<Output = Result<Access, Response>> + Send>>;
+pub(crate) type Hook = Arc<dyn Fn(Parts) -> Decision + Send + Sync>;
 
 /// The colour that tells an installation apart from others. Its name has this colour and, except
 /// for blue, so has a line above every page.

@@ -31,7 +31,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
     quote! {
         #typed
         #[automatically_derived]
-        impl ::jobkit::private::Declared for #name {
+        impl ::jobkit::private::JobType for #name {
             type Output = #result;
             const POLICY: ::jobkit::private::Policy = #policy;
             #concurrency_key

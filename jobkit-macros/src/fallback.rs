@@ -15,7 +15,7 @@ pub(crate) fn fallback(subject: &Subject, error: Option<&Error>) -> TokenStream 
         let (parameters, arguments, bounds) = subject.generics.split_for_impl();
         quote! {
             #[automatically_derived]
-            impl #parameters ::jobkit::private::Declared for #name #arguments #bounds {
+            impl #parameters ::jobkit::private::JobType for #name #arguments #bounds {
                 type Output = ();
                 const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
             }

@@ -48,7 +48,7 @@ const FULL: &str = r#"
             }
         }
         #[automatically_derived]
-        impl ::jobkit::private::Declared for SendReceipt {
+        impl ::jobkit::private::JobType for SendReceipt {
             type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy {
                 aliases: &["mail_receipt", "receipt_v1"],
@@ -105,7 +105,7 @@ fn a_bare_declaration_leaves_everything_to_the_library() {
     let expected = r#"
         struct HTTPFetch;
         #[automatically_derived]
-        impl ::jobkit::private::Declared for HTTPFetch {
+        impl ::jobkit::private::JobType for HTTPFetch {
             type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("http_fetch");
         }
@@ -121,7 +121,7 @@ fn a_mistake_leaves_the_item_a_bare_declaration_and_the_message() {
     let expected = r#"
         struct Import<T: Clone> { rows: Vec<T> }
         #[automatically_derived]
-        impl<T: Clone> ::jobkit::private::Declared for Import<T> {
+        impl<T: Clone> ::jobkit::private::JobType for Import<T> {
             type Output = ();
             const POLICY: ::jobkit::private::Policy = ::jobkit::private::Policy::new("");
         }

@@ -43,7 +43,7 @@
 
 mod traces;
 
-use jobkit::hooks::{AlreadySet, Carried};
+use jobkit::hooks::{AlreadySet, Carrier};
 use opentelemetry::Context;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::trace::TraceContextExt;
@@ -66,7 +66,7 @@ pub fn propagate() -> Result<(), AlreadySet> {
 
 /// Creates the span of the enqueue, a child of the current one, and adds its trace context to what
 /// a job carries.
-pub fn inject(carried: &mut Carried) {
+pub fn inject(carried: &mut Carrier) {
     let span = info_span!("jobkit.create", otel.kind = "producer", otel.name = "create");
     messaging(&span, "create");
     let created = span.context();
@@ -84,11 +84,11 @@ fn messaging(span: &Span, operation: &'static str) {
 
 /// The trace context that a job carries.
 #[must_use]
-pub fn extract(carried: &Carried) -> Context {
+pub fn extract(carried: &Carrier) -> Context {
     TraceContextPropagator::new().extract_with_context(&Context::new(), &From(carried))
 }
 
-struct Into<'a>(&'a mut Carried);
+struct Into<'a>(&'a mut Carrier);
 
 impl Injector for Into<'_> {
     fn set(&mut self, key: &str, value: String) {
@@ -98,7 +98,7 @@ impl Injector for Into<'_> {
     }
 }
 
-struct From<'a>(&'a Carried);
+struct From<'a>(&'a Carrier);
 
 impl Extractor for From<'_> {
     fn get(&self, key: &str) -> Option<&str> {

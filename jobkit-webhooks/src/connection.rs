@@ -23,8 +23,8 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Position, Url};
 
 use crate::address::{Allowed, Place};
+use crate::reaction::{Reaction, reaction, rest};
 use crate::signature::sign;
-use crate::verdict::{Verdict, rest, verdict};
 use crate::{Endpoint, Failure};
 
 /// How much of an answer is read: its head and its body.
@@ -58,8 +58,8 @@ pub struct Answer {
 impl Answer {
     /// What it means for a delivery.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        verdict(self.status, self.retry_after)
+    pub fn reaction(&self) -> Reaction {
+        reaction(self.status, self.retry_after)
     }
 }
 

@@ -4,7 +4,7 @@ use jobkit::{Job, JobContext, JobError, job};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Answer, Verdict, Webhooks};
+use crate::{Answer, Reaction, Webhooks};
 
 /// Delivers one event to one endpoint. [`Event::to`](crate::Event::to) returns it. If you enqueue
 /// it in SQL, the payload is `{"endpoint": "7", "id": "…", "body": {…}}`, with the endpoint as the
@@ -70,16 +70,16 @@ impl DeliverWebhook {
         Ok(())
     }
 
-    /// The verdict on this answer.
+    /// The reaction on this answer.
     async fn conclude(&self, cx: &JobContext<Webhooks>, answer: &Answer) -> jobkit::Result {
-        match answer.verdict() {
-            Verdict::Delivered => Ok(()),
-            Verdict::Gone => {
+        match answer.reaction() {
+            Reaction::Delivered => Ok(()),
+            Reaction::Gone => {
                 let why = answer.to_string();
                 self.switch_off(cx, &why).await?;
                 Err(JobError::discard(why))
             }
-            Verdict::Rest(rest) => {
+            Reaction::Rest(rest) => {
                 if let Err(error) = cx.pause_key(rest).await {
                     let endpoint = &self.endpoint;
                     tracing::warn!(endpoint, %error, "jobkit-webhooks: could not pause an \
@@ -94,8 +94,8 @@ impl DeliverWebhook {
                     JobError::retry_in(again(cx.attempt()), answer.to_string())
                 })
             }
-            Verdict::Again => Err(answer.to_string().into()),
-            Verdict::Refused => Err(JobError::dead(answer.to_string())),
+            Reaction::Again => Err(answer.to_string().into()),
+            Reaction::Refused => Err(JobError::dead(answer.to_string())),
         }
     }
 }
@@ -117,7 +117,7 @@ impl Job<Webhooks> for DeliverWebhook {
 
 #[cfg(test)]
 mod tests {
-    use jobkit::Declared;
+    use jobkit::JobType;
 
     use super::*;
 

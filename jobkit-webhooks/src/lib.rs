@@ -44,7 +44,7 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! [`verdict`] decides what happens after an answer, and [`Failure`] is why there may be none. Each
+//! [`reaction`] decides what happens after an answer, and [`Failure`] is why there may be none. Each
 //! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] creates a secret for an
 //! endpoint. While you rotate it, the endpoint has two, and each request has a signature by each.
 //! [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer enters
@@ -61,8 +61,8 @@ mod delivery;
 mod endpoint;
 mod event;
 mod failure;
+mod reaction;
 mod signature;
-mod verdict;
 mod webhooks;
 
 pub use ipnet::IpNet;
@@ -73,6 +73,6 @@ pub use self::delivery::DeliverWebhook;
 pub use self::endpoint::{Endpoint, Endpoints};
 pub use self::event::Event;
 pub use self::failure::Failure;
+pub use self::reaction::{Reaction, reaction};
 pub use self::signature::new_secret;
-pub use self::verdict::{Verdict, verdict};
 pub use self::webhooks::Webhooks;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use jobkit::Admin;
-use jobkit::Declared;
+use jobkit::JobType;
 use jobkit::admin::AdminError;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::operations::BulkAction;

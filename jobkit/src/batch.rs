@@ -53,8 +53,8 @@ use serde::de::DeserializeOwned;
 
 use self::call::{Call, Gatherers};
 use crate::context::Attempt;
-use crate::declared::Declared;
 use crate::error_type::AnyError;
+use crate::job_type::JobType;
 use crate::policy::Batch;
 use crate::returned::{HandlerFuture, Returned};
 use crate::states::States;
@@ -73,7 +73,7 @@ use crate::{JobContext, JobError, Result};
             jobkit::Job`"
 )]
 pub trait BatchJob<S = ()>:
-    Declared<Output = ()> + Serialize + DeserializeOwned + Send + 'static
+    JobType<Output = ()> + Serialize + DeserializeOwned + Send + 'static
 {
     /// Runs the jobs of a batch: at least one, in no particular order.
     ///

@@ -18,7 +18,7 @@ pub(crate) use self::report::Line;
 pub(crate) use self::report::shown;
 pub(crate) use self::report::{Listener, Report, Reported, State};
 use crate::error::ContextError;
-use crate::hooks::Carried;
+use crate::hooks::Carrier;
 use crate::limits;
 use crate::reach::Reach;
 use crate::stop::Stop;
@@ -44,7 +44,7 @@ pub(crate) struct Facts {
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
-    pub(crate) carried: Carried,
+    pub(crate) carried: Carrier,
 }
 
 /// One attempt, the same for every state type.
@@ -186,7 +186,7 @@ impl<S> JobContext<S> {
     /// The values that the job carries from its enqueue, as set by
     /// [`propagate`](crate::hooks::propagate).
     #[must_use]
-    pub fn carried(&self) -> Carried {
+    pub fn carried(&self) -> Carrier {
         self.attempt.facts.carried.clone()
     }
 

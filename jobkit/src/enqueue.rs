@@ -19,10 +19,10 @@ pub use self::statement::Statement;
 pub use self::topic::Topic;
 #[doc(hidden)]
 pub use self::topic::subscribed;
-use crate::declared::Declared;
 use crate::enqueue::wait::WaitError;
 pub use crate::error::enqueue::EnqueueError;
 use crate::hooks::{Sent, sent};
+use crate::job_type::JobType;
 use crate::limits::BATCH_BYTES;
 use crate::meter;
 pub use crate::store::Executor;
@@ -32,7 +32,7 @@ use crate::unique::Enqueued;
 use crate::{JobId, store};
 
 /// Enqueues jobs; implemented for every struct with `#[job]`.
-pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
+pub trait Enqueue: JobType + Serialize + DeserializeOwned + Send + Sized {
     /// Enqueues the job: it exists if and only if the transaction of `executor` commits.
     ///
     /// `executor` is what you would pass to a sqlx query: `&pool`, `&mut *tx` (note the `*`) or
@@ -98,7 +98,7 @@ pub trait Enqueue: Declared + Serialize + DeserializeOwned + Send + Sized {
     }
 }
 
-impl<J: Declared + Serialize + DeserializeOwned + Send> Enqueue for J {}
+impl<J: JobType + Serialize + DeserializeOwned + Send> Enqueue for J {}
 
 /// Enqueues any number of jobs in one statement, and returns their ids in the same order.
 ///
@@ -164,13 +164,13 @@ pub(crate) fn drafts<J: Into<Draft>>(
 #[derive(Debug)]
 pub struct Draft(pub(crate) Result<NewJob, EnqueueError>);
 
-impl<J: Declared + Serialize + DeserializeOwned + Send> From<J> for Draft {
+impl<J: JobType + Serialize + DeserializeOwned + Send> From<J> for Draft {
     fn from(job: J) -> Self {
         Self(NewJob::new(&job, Overrides::default()))
     }
 }
 
-impl<J: Declared + Serialize + DeserializeOwned + Send> From<Pending<J>> for Draft {
+impl<J: JobType + Serialize + DeserializeOwned + Send> From<Pending<J>> for Draft {
     fn from(pending: Pending<J>) -> Self {
         Self(pending.draft())
     }

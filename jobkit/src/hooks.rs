@@ -17,14 +17,14 @@
 //! event. So use hooks to observe; work that must be done belongs in a handler or a
 //! [layer](crate::around).
 
-mod carried;
+mod carrier;
 mod told;
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-pub(crate) use self::carried::carried;
-pub use self::carried::{AlreadySet, Carried, propagate};
+pub(crate) use self::carrier::carried;
+pub use self::carrier::{AlreadySet, Carrier, propagate};
 pub use self::told::on_enqueue;
 pub(crate) use self::told::sent;
 pub(crate) use self::told::{Hook, Hooks};

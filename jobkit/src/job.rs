@@ -3,7 +3,7 @@ use std::future::Future;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::declared::Declared;
+use crate::job_type::JobType;
 use crate::{JobContext, Result};
 
 /// What a job does when it runs.
@@ -41,7 +41,7 @@ use crate::{JobContext, Result};
             `async fn run(self, cx: JobContext) -> jobkit::Result`, or `impl jobkit::Job<App>` if \
             it needs the state `App`; a `BatchJob` needs `#[job(batch = …)]`"
 )]
-pub trait Job<S = ()>: Declared + Serialize + DeserializeOwned + Send + 'static {
+pub trait Job<S = ()>: JobType + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.
     ///
     /// `Ok(())` finishes it, or `Ok` with a value of the type in `#[job(result = …)]`. Any error

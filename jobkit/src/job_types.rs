@@ -1,6 +1,6 @@
 use std::any::{TypeId, type_name};
 
-use crate::Declared;
+use crate::JobType;
 
 /// A job type, or up to twelve in parentheses, for [`Worker::only`](crate::Worker::only).
 ///
@@ -16,7 +16,7 @@ pub trait JobTypes {
     fn list() -> Vec<(TypeId, &'static str)>;
 }
 
-impl<J: Declared + 'static> JobTypes for J {
+impl<J: JobType + 'static> JobTypes for J {
     fn list() -> Vec<(TypeId, &'static str)> {
         vec![(TypeId::of::<J>(), type_name::<J>())]
     }
@@ -24,7 +24,7 @@ impl<J: Declared + 'static> JobTypes for J {
 
 macro_rules! lists {
     ($first:ident $($rest:ident)*) => {
-        impl<$first: Declared + 'static, $($rest: Declared + 'static),*> JobTypes
+        impl<$first: JobType + 'static, $($rest: JobType + 'static),*> JobTypes
             for ($first, $($rest,)*)
         {
             fn list() -> Vec<(TypeId, &'static str)> {

@@ -30,7 +30,7 @@ pub struct Policy {
     /// unknown versions alone.
     pub version: u16,
     /// Earlier versions that this type can read as well, through
-    /// [`Declared::upcast`](crate::Declared).
+    /// [`JobType::upcast`](crate::JobType).
     pub upcasts: &'static [u16],
     /// The queue of jobs of this type, at most 128 bytes.
     pub queue: &'static str,

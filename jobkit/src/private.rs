@@ -3,11 +3,11 @@
 
 pub use inventory;
 
-pub use crate::declared::{
-    Declared, IntoKey, Itself, Key, Presence, Scheduled, Through, Way, key, key_or_none,
+pub use crate::enqueue::{Topic, subscribed};
+pub use crate::job_type::{
+    IntoKey, Itself, JobType, Key, Presence, Scheduled, Through, Way, key, key_or_none,
     optional_key, scheduled, upcast,
 };
-pub use crate::enqueue::{Topic, subscribed};
 pub use crate::job_types::JobTypes;
 pub use crate::policy::Rate;
 pub use crate::policy::{AutoReplay, Batch, Concurrency, Policy};

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 
 use crate::batch::{self, BatchJob};
 use crate::context::Attempt;
-use crate::declared::Declared;
 use crate::encryption;
 use crate::enqueue::Draft;
+use crate::job_type::JobType;
 use crate::policy::Policy;
 use crate::returned::{HandlerFuture, Returned};
 use crate::states::States;
@@ -54,7 +54,7 @@ impl Registration {
 
     const fn with<J, S: Send + Sync + 'static>(start: Start) -> Self
     where
-        J: Declared + Serialize + DeserializeOwned + Send + 'static,
+        J: JobType + Serialize + DeserializeOwned + Send + 'static,
     {
         Self {
             policy: J::POLICY,

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::policy::Policy;
 use crate::version::versioned;
-use crate::{Declared, Registration};
+use crate::{JobType, Registration};
 
 /// If this environment variable is `write`, files are written.
 const SWITCH: &str = "JOBKIT_SCHEMAS";
@@ -57,7 +57,7 @@ impl Registration {
     /// Which change breaks stored payloads, with the path inside the payload; that the file is
     /// missing or out of date; that there is a file of an earlier version but no `upcast` for it;
     /// or that the file cannot be read, parsed or written.
-    pub fn check_schema<J: Declared + JsonSchema>(folder: impl AsRef<Path>) -> Result<(), String> {
+    pub fn check_schema<J: JobType + JsonSchema>(folder: impl AsRef<Path>) -> Result<(), String> {
         let writes = std::env::var_os(SWITCH).is_some_and(|value| value == "write");
         let schema = schemars::schema_for!(J).to_value();
         check(&J::POLICY, &schema, folder.as_ref(), writes)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::InvalidValue;
-use crate::hooks::{Carried, carried};
+use crate::hooks::{Carrier, carried};
 use crate::limits::{self, LENGTHS};
 
 /// A column of `jobs`, which the SQL functions `terms` and `require_terms` read as well.
@@ -20,8 +20,8 @@ pub(crate) struct Terms {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retry_for: Option<f64>,
     /// Texts from the enqueue to the handler.
-    #[serde(skip_serializing_if = "Carried::is_empty")]
-    pub(crate) carried: Carried,
+    #[serde(skip_serializing_if = "Carrier::is_empty")]
+    pub(crate) carried: Carrier,
 }
 
 impl Terms {
@@ -38,7 +38,7 @@ impl Terms {
         Ok(Self {
             expires: seconds("seconds until a job expires", expires)?,
             retry_for: seconds("seconds for which a job is retried", retry_for)?,
-            carried: Carried::default(),
+            carried: Carrier::default(),
         })
     }
 

@@ -34,7 +34,7 @@ pub use self::enqueued::{Enqueued, enqueued};
 pub use self::expect::{AssertEnqueued, RefuteEnqueued, assert_enqueued, refute_enqueued};
 pub use self::faults::{drop_listeners, lose_lease};
 pub use self::prepare::{BeginError, begin};
-pub use self::report::{Outcome, Report, Run};
+pub use self::report::{Report, Run, RunOutcome};
 pub use self::session::Session;
 pub use self::time::advance;
 #[doc(hidden)]

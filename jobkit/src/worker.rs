@@ -1,7 +1,6 @@
 mod announce;
 mod claim;
 mod counters;
-mod declared;
 mod due;
 mod duties;
 #[cfg(feature = "testing")]
@@ -14,6 +13,7 @@ pub(crate) mod on_demand;
 mod preflight;
 mod queues;
 mod run;
+mod schedules;
 mod serves;
 mod settings;
 mod settle;
@@ -44,10 +44,10 @@ pub(crate) use self::start::days_ahead;
 
 use crate::around::{Around, Layer};
 use crate::connect::reached;
-use crate::declared::Declared;
 use crate::enqueue::Draft;
 use crate::error::{ConnectError, StartError};
 use crate::hooks::{Event, Hook};
+use crate::job_type::JobType;
 use crate::job_types::JobTypes;
 use crate::policy::{QueueLimit, Rate};
 use crate::registry::Registry;
@@ -192,7 +192,7 @@ impl Worker {
     /// });
     /// # worker.start().await?; Ok(()) }
     /// ```
-    pub fn around_kind<J: Declared>(mut self, layer: impl Around) -> Self {
+    pub fn around_kind<J: JobType>(mut self, layer: impl Around) -> Self {
         self.layers.push((Some(J::POLICY.kind), Arc::new(layer)));
         self
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jobkit::admin::explain::Reason;
 use jobkit::enqueue::EnqueueError;
 use jobkit::policy::encryption::{self, Keyring, KeyringError};
-use jobkit::testing::{Drain, Outcome, advance, assert_enqueued};
+use jobkit::testing::{Drain, RunOutcome, advance, assert_enqueued};
 use jobkit::{Admin, Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -231,7 +231,7 @@ async fn a_test_drains_what_is_sealed() {
     encryption::keys(keyring(&[9]));
     let report = drain().run(&mut *tx).await.unwrap();
     let [without] = &*report.runs else { panic!("{report:?}") };
-    assert_eq!((without.outcome, ran(80)), (Outcome::Released, 0), "{without:?}");
+    assert_eq!((without.outcome, ran(80)), (RunOutcome::Released, 0), "{without:?}");
     encryption::keys(keyring(&[9, 8]));
     advance(&mut *tx, Duration::from_secs(60)).await.unwrap();
     drain().run(&mut *tx).await.unwrap().assert_finished();

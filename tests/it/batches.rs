@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jobkit::batch::{BatchJob, Member, run_for_test};
 use jobkit::error::StartError;
 use jobkit::policy::Policy;
-use jobkit::{Declared, Enqueue, JobError, JobId, Registration, Worker, job};
+use jobkit::{Enqueue, JobError, JobId, JobType, Registration, Worker, job};
 use jobkit_tests::{Lab, wait};
 use serde::{Deserialize, Serialize};
 
@@ -370,7 +370,7 @@ async fn a_test_runs_a_batch_without_a_database() {
 #[derive(Serialize, Deserialize)]
 struct Slow;
 
-impl Declared for Slow {
+impl JobType for Slow {
     type Output = ();
 
     const POLICY: Policy = Policy {

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use jobkit::enqueue::{EnqueueError, Pending};
 use jobkit::error::{DatabaseError, InvalidValue, SchemaError};
 use jobkit::policy::Policy;
-use jobkit::{Declared, Enqueue, Job, JobContext, Registration, enqueue_all, job};
+use jobkit::{Enqueue, Job, JobContext, JobType, Registration, enqueue_all, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -76,11 +76,11 @@ fn verbatim(json: &str) -> Pending<Verbatim> {
     Verbatim(RawValue::from_string(json.to_owned()).unwrap()).options()
 }
 
-/// Declared by hand, with a kind the attribute would refuse.
+/// JobType by hand, with a kind the attribute would refuse.
 #[derive(Serialize, Deserialize)]
 struct Unnamed;
 
-impl Declared for Unnamed {
+impl JobType for Unnamed {
     type Output = ();
     const POLICY: Policy = Policy::new("");
 }

@@ -239,7 +239,7 @@ static GATE: Mutex<Option<Receiver<()>>> = Mutex::new(None);
 fn carry_requests() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let fill = |carried: &mut jobkit::hooks::Carried| {
+        let fill = |carried: &mut jobkit::hooks::Carrier| {
             let Ok(request) = REQUEST.try_with(|request| *request) else { return };
             assert_ne!(request, "panics");
             if request == "slow" {

@@ -228,11 +228,12 @@ fn failure(mistake: Mistake) -> (Invariant, Scenario) {
         }
         Mistake::ClaimForgetsLook => (Invariant::NoneIdle, Scenario { burst: Some(2), ..three }),
         Mistake::KindLimitReadsEarly => {
-            (Invariant::WithinBrake, Scenario { kind_limit: Some((0, 1)), ..two })
+            (Invariant::WithinKindLimit, Scenario { kind_limit: Some((0, 1)), ..two })
         }
-        Mistake::KindLimitForgetsDead => {
-            (Invariant::WithinBrake, Scenario { bounds: crash, kind_limit: Some((0, 1)), ..two })
-        }
+        Mistake::KindLimitForgetsDead => (
+            Invariant::WithinKindLimit,
+            Scenario { bounds: crash, kind_limit: Some((0, 1)), ..two },
+        ),
         Mistake::PauseReadEarly => (Invariant::NonePaused, Scenario { bounds: pause, ..one }),
         Mistake::SweepOnlyDue | Mistake::SweepFillsOnly => {
             (Invariant::Ends, Scenario { bounds: stop, kinds, workers: apart, ..one })

@@ -427,7 +427,7 @@ async fn a_ready_job_is_found_without_a_look_at_the_others_of_its_priority() {
     let admin = Admin::new(watch.pool());
     let blocked = BulkAction::Cancel("state:blocked".parse().unwrap());
     let begun = admin.begin_operation(&blocked, "", "once").await.unwrap();
-    admin.operation(begun.id).carry_out().await.unwrap();
+    admin.operation(begun.id).run().await.unwrap();
     let page = watch.take().blocks_of("jobkit.matching_jobs(p_operation.filter").unwrap();
     assert!(page <= 7 * JOBS as u64, "{page} blocks for the states of a page");
     admin.job(JobId(JOBS / 2)).explain().await.unwrap().unwrap();

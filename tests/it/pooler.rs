@@ -55,7 +55,7 @@ async fn round(admin: &Admin) {
     let key = format!("{:x}", fastrand::u64(..));
     let all = BulkAction::Cancel(JobQuery::default());
     let begun = admin.begin_operation(&all, "", &key).await.unwrap();
-    admin.operation(begun.id).carry_out().await.unwrap();
+    admin.operation(begun.id).run().await.unwrap();
     admin.operations(None, 10).await.unwrap();
 }
 
@@ -210,7 +210,7 @@ async fn produce(pool: PgPool, producer: u32) -> i64 {
 /// Acts on everything that matches, and returns how many that were.
 async fn operate(admin: &Admin, all: BulkAction, key: &str) -> u64 {
     let begun = admin.begin_operation(&all, "", key).await.unwrap();
-    let ended = admin.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let ended = admin.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!((ended.state, ended.skipped), (OperationState::Done, 0));
     ended.done
 }

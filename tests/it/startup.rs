@@ -6,7 +6,7 @@ use jobkit::admin::AdminError;
 use jobkit::enqueue::EnqueueError;
 use jobkit::error::{DatabaseError, MigrateError, SchemaError, StartError};
 use jobkit::policy::{Concurrency, Policy, QueueLimit};
-use jobkit::{Admin, Declared, Enqueue, Job, JobContext, Registration, Worker, enqueue_all};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobType, Registration, Worker, enqueue_all};
 use jobkit_tests::{Lab, Log, wait};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -25,7 +25,7 @@ macro_rules! job {
         #[derive(Serialize, Deserialize)]
         struct $name;
 
-        impl Declared for $name {
+        impl JobType for $name {
             type Output = ();
             const POLICY: Policy = $policy;
         }

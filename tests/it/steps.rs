@@ -136,7 +136,7 @@ async fn start(lab: &Lab) -> WorkerHandle {
     let own = [Registration::of::<Paced, _>(), Registration::of::<Resting, _>()];
     let own = own.into_iter().chain([Registration::of::<Busy, _>(), Registration::of::<Once, _>()]);
     let worker = worker.jobs(jobs::all().into_iter().chain(own));
-    let queues = ["default", "braked", "full", "held"];
+    let queues = ["default", "limited", "full", "held"];
     queues.into_iter().fold(worker, |worker, queue| worker.queue(queue, 20)).start().await.unwrap()
 }
 
@@ -147,7 +147,7 @@ async fn all_goes_on_after(by: &str) {
     let admin = Admin::new(lab.pool());
     let worker = start(&lab).await;
     lab.run(
-        "select jobkit.set_limit('queue', 'braked', null,
+        "select jobkit.set_limit('queue', 'limited', null,
             '{\"rate\": {\"every\": \"100 ms\", \"burst\": 20}}')",
     )
     .await;
@@ -157,7 +157,7 @@ async fn all_goes_on_after(by: &str) {
     jobkit::enqueue_all((0..5).map(|_| Noop.options().queue("full")), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..60).map(|_| Paced), lab.pool()).await.unwrap();
     jobkit::enqueue_all((0..3).map(|_| Resting), lab.pool()).await.unwrap();
-    jobkit::enqueue_all((0..100).map(|_| Noop.options().queue("braked")), lab.pool())
+    jobkit::enqueue_all((0..100).map(|_| Noop.options().queue("limited")), lab.pool())
         .await
         .unwrap();
     let unique = hold(&lab).await;

@@ -8,9 +8,7 @@ use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::limits::Change;
 use jobkit::enqueue::{EnqueueError, Statement, Topic};
 use jobkit::error::InvalidValue;
-use jobkit::{
-    Declared, Enqueue, Job, JobContext, JobError, JobId, Registration, WorkerHandle, job,
-};
+use jobkit::{Enqueue, Job, JobContext, JobError, JobId, JobType, Registration, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -366,7 +364,7 @@ async fn what_does_not_encode_is_refused_before_anything_is_sent() {
 async fn a_subscriber_with_a_key_does_not_start() {
     #[derive(Serialize, Deserialize)]
     struct ByHand;
-    impl Declared for ByHand {
+    impl JobType for ByHand {
         type Output = ();
         const POLICY: jobkit::policy::Policy = jobkit::policy::Policy {
             topic: Some("order.paid"),

@@ -6,7 +6,7 @@ use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::error::StartError;
 use jobkit::policy::{Concurrency, Policy};
-use jobkit::{Admin, Declared, Enqueue, Job, JobContext, Registration, Worker, job};
+use jobkit::{Admin, Enqueue, Job, JobContext, JobType, Registration, Worker, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ fn mixed() -> Duration {
     Duration::from_secs(given.unwrap_or(3))
 }
 
-/// The older release. Declared by hand: what is linked has the newer one.
+/// The older release. JobType by hand: what is linked has the newer one.
 mod old {
     use super::*;
 
@@ -25,7 +25,7 @@ mod old {
             #[derive(Serialize, Deserialize)]
             pub(super) struct $name { $(pub(super) $field: $type),* }
 
-            impl Declared for $name {
+            impl JobType for $name {
                 type Output = ();
                 const POLICY: Policy = Policy {
                     concurrency: Some(Concurrency { group: $kind, limit: 1 }),

@@ -13,7 +13,7 @@ pub enum Invariant {
     /// No more jobs have begun than the burst, and those that the rate gave meanwhile.
     WithinRate,
     /// No job begins of a kind of which as many run as may.
-    WithinBrake,
+    WithinKindLimit,
     /// No job begins that is paused.
     NonePaused,
     /// A grant goes to the first served jobs by priority and id.
@@ -35,7 +35,7 @@ impl Model {
         let checks = [
             (Invariant::WithinLimit, above),
             (Invariant::WithinRate, self.burst.is_some_and(|burst| after.begun > burst)),
-            (Invariant::WithinBrake, self.exceeds(after)),
+            (Invariant::WithinKindLimit, self.exceeds(after)),
             (Invariant::NonePaused, self.begins_paused(before, after)),
             (Invariant::Accounted, !accounted(after)),
             (Invariant::InOrder, !self.in_order(before, step, after)),

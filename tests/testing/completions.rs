@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jobkit::testing::{self, Drain, Outcome};
+use jobkit::testing::{self, Drain, RunOutcome};
 use jobkit::{Enqueue, Job, JobContext, Registration, enqueue_all, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -68,9 +68,9 @@ async fn a_handler_that_has_the_transaction_of_the_test_completes_in_it() {
         enqueue_all(jobs, &mut **tx.lock().await).await.unwrap();
         let drain = Drain::new().jobs([Registration::of::<Complete, _>()]).state(Arc::clone(&tx));
         let report = drain.at_once(at_once).run(&*tx).await.unwrap();
-        let finished = report.runs.iter().filter(|run| run.outcome == Outcome::Finished);
+        let finished = report.runs.iter().filter(|run| run.outcome == RunOutcome::Finished);
         assert_eq!((report.runs.len(), finished.count()), (3, 2), "{report:?}");
-        let failed = report.runs.iter().find(|run| run.outcome != Outcome::Finished).unwrap();
+        let failed = report.runs.iter().find(|run| run.outcome != RunOutcome::Finished).unwrap();
         assert!(failed.error.as_ref().unwrap().contains("was not committed"), "{failed:?}");
         let mut tx = tx.lock().await;
         let left = "select (select count(*) from effects) || ' ' || (select count(*) from \
@@ -88,7 +88,7 @@ async fn a_drain_of_what_is_committed_lets_handlers_have_transactions_of_their_o
     enqueue_all(jobs, lab.pool()).await.unwrap();
     let drain = Drain::new().jobs([Registration::of::<Apart, _>()]).state(lab.pool().clone());
     let report = drain.at_once(3).run(lab.pool()).await.unwrap();
-    let finished = report.runs.iter().filter(|run| run.outcome == Outcome::Finished);
+    let finished = report.runs.iter().filter(|run| run.outcome == RunOutcome::Finished);
     assert_eq!((report.runs.len(), finished.count()), (3, 2), "{report:?}");
     assert_eq!((lab.count("effects").await, lab.count("jobkit.claims").await), (2, 0));
     lab.check_invariants().await;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jobkit::error::StartError;
-use jobkit::testing::{self, Drain, Outcome, advance, assert_enqueued, enqueued, refute_enqueued};
+use jobkit::testing::{
+    self, Drain, RunOutcome, advance, assert_enqueued, enqueued, refute_enqueued,
+};
 use jobkit::{Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
@@ -53,9 +55,9 @@ async fn the_report_says_what_became_of_each_attempt() {
     let report = acts().run(&mut *tx).await.unwrap();
     let [failed, finished] = &*report.runs else { panic!("{report:?}") };
     assert_eq!((failed.id, &*failed.kind, &*failed.queue, failed.attempt), (id, "act", "acts", 1));
-    assert!(matches!(failed.outcome, Outcome::Retried(_)), "{failed:?}");
+    assert!(matches!(failed.outcome, RunOutcome::Retried(_)), "{failed:?}");
     assert_eq!(failed.error.as_deref(), Some("it failed"));
-    assert_eq!((finished.id, finished.outcome), (other, Outcome::Finished));
+    assert_eq!((finished.id, finished.outcome), (other, RunOutcome::Finished));
     assert_eq!(report.of::<Fleeting>().count(), 1);
     let message = std::panic::catch_unwind(|| report.assert_finished().is_done()).unwrap_err();
     let message = message.downcast::<String>().unwrap();
@@ -63,7 +65,7 @@ async fn the_report_says_what_became_of_each_attempt() {
     assert!(message.contains("it failed") && message.starts_with("1 attempts"), "{message}");
 
     let report = acts().over(Duration::from_secs(1)).run(&mut *tx).await.unwrap();
-    assert_eq!(report.outcomes(), [Outcome::Buried("exhausted")]);
+    assert_eq!(report.outcomes(), [RunOutcome::Buried("exhausted")]);
 }
 
 #[tokio::test]
@@ -131,7 +133,7 @@ async fn time_passes_for_what_waits() {
     let job = assert_enqueued::<Act>(&mut *tx, |_| true).await;
     assert!(job.due_in > hour / 3 && job.due_in <= hour / 2, "{:?}", job.due_in);
     let report = acts().over(3 * hour).run(&mut *tx).await.unwrap();
-    assert_eq!(report.outcomes(), [Outcome::Snoozed(hour); 3]);
+    assert_eq!(report.outcomes(), [RunOutcome::Snoozed(hour); 3]);
 }
 
 /// Is enqueued once more while it runs, and fails then.
@@ -160,9 +162,9 @@ async fn what_runs_again_runs_after_time_has_passed() {
     let drain = Drain::new().jobs([Registration::of::<Change, _>()]).state(Arc::clone(&tx));
     let report = drain.over(Duration::from_secs(7200)).run(&*tx).await.unwrap();
     let [failed, finished, again] = &*report.runs else { panic!("{report:?}") };
-    assert!(matches!(failed.outcome, Outcome::Retried(_)), "{failed:?}");
-    assert_eq!((finished.id, finished.outcome), (first, Outcome::Finished));
-    assert_eq!(again.outcome, Outcome::Finished);
+    assert!(matches!(failed.outcome, RunOutcome::Retried(_)), "{failed:?}");
+    assert_eq!((finished.id, finished.outcome), (first, RunOutcome::Finished));
+    assert_eq!(again.outcome, RunOutcome::Finished);
     assert_ne!(again.id, first);
 }
 

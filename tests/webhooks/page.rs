@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jobkit_webhooks::{Verdict, verdict};
+use jobkit_webhooks::{Reaction, reaction};
 
 /// The statuses that a cell names: `410`, `200–299`, or `anything else`.
 fn statuses(cell: &str, named: &[u16]) -> Vec<u16> {
@@ -16,14 +16,16 @@ fn statuses(cell: &str, named: &[u16]) -> Vec<u16> {
     cell.split(", ").flat_map(range).collect()
 }
 
-fn begins(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Delivered => "delivered",
-        Verdict::Gone => "the endpoint is switched off",
-        Verdict::Rest(rest) if rest == Duration::from_secs(60) => "the endpoint rests for a minute",
-        Verdict::Rest(_) => "the endpoint rests for so long",
-        Verdict::Again => "tried again",
-        Verdict::Refused => "a dead letter",
+fn begins(reaction: Reaction) -> &'static str {
+    match reaction {
+        Reaction::Delivered => "delivered",
+        Reaction::Gone => "the endpoint is switched off",
+        Reaction::Rest(rest) if rest == Duration::from_secs(60) => {
+            "the endpoint rests for a minute"
+        }
+        Reaction::Rest(_) => "the endpoint rests for so long",
+        Reaction::Again => "tried again",
+        Reaction::Refused => "a dead letter",
     }
 }
 
@@ -40,10 +42,13 @@ fn the_table_of_the_page_is_that_of_the_function() {
         assert!(!statuses.is_empty());
         for status in &statuses {
             if header != "with" {
-                assert!(happens.starts_with(begins(verdict(*status, None))), "{status}: {happens}");
+                assert!(
+                    happens.starts_with(begins(reaction(*status, None))),
+                    "{status}: {happens}"
+                );
             }
             if header != "without" {
-                let said = begins(verdict(*status, Some(Duration::from_secs(7))));
+                let said = begins(reaction(*status, Some(Duration::from_secs(7))));
                 assert!(happens.starts_with(said), "{status}: {happens}");
             }
         }

@@ -1,11 +1,11 @@
-//! Ten thousand deliveries to servers of every kind: each ends as the table of verdicts says.
+//! Ten thousand deliveries to servers of every kind: each ends as the table of reactions says.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use jobkit::{Declared, Enqueue, enqueue_all};
+use jobkit::{Enqueue, JobType, enqueue_all};
 use jobkit_tests::Lab;
 use jobkit_webhooks::{DeliverWebhook, Event};
 

@@ -66,7 +66,7 @@ pub(super) async fn carry_out(
         begin = begin.per_second(number);
     }
     let id = begin.await?.id;
-    let mut carry_out = desk.admin.operation(id).carry_out();
+    let mut carry_out = desk.admin.operation(id).run();
     if !desk.json {
         tell(&format!("Operation {id} has started; to cancel it: jobkit operations cancel {id}"));
         carry_out =

@@ -58,7 +58,7 @@ pub use self::severity::Severity;
 /// | | [`replay`](dead_letters::DeadLetterRef::replay) |
 /// | [`cause`](Self::cause) of dead letters | [`note`, `mute`, `unmute`](dead_letters::CauseRef) |
 /// | [`operation`](Self::operation) | [`get`, `results`](operations::OperationRef) |
-/// | | [`carry_out`, `cancel`](operations::OperationRef) |
+/// | | [`run`, `cancel`](operations::OperationRef) |
 /// | [`schedule`](Self::schedule) | [`get`, `runs`, `run`](schedules::ScheduleRef) |
 /// | | [`create`, `edit`, `pause`, `resume`, `delete`](schedules::ScheduleRef) |
 /// | [`worker`](Self::worker) | [`get`, `gone`, `stop`](workers::WorkerRef) |

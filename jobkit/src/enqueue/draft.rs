@@ -7,11 +7,11 @@ use serde::{Serialize, de};
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
-use crate::declared::Declared;
 use crate::encryption::{self, Reading};
 use crate::enqueue::Executor;
 use crate::error::{EncryptError, EnqueueError, InvalidValue};
 use crate::hooks::{Sent, sent};
+use crate::job_type::JobType;
 use crate::limits::{self, KEY_BYTES, LENGTHS, NAME_BYTES, PAYLOAD_BYTES};
 use crate::policy::Policy;
 use crate::redact::astray;
@@ -34,7 +34,7 @@ pub(crate) struct Uniqueness {
 }
 
 /// The unique key of a job, or its coalesce key: its own, or that of its type.
-pub(super) fn unique<J: Declared>(
+pub(super) fn unique<J: JobType>(
     job: &J,
     given: Uniqueness,
 ) -> Result<Option<UniqueKey>, EnqueueError> {
@@ -42,7 +42,7 @@ pub(super) fn unique<J: Declared>(
     let coalesces =
         if given.key.is_some() { given.coalesces } else { J::POLICY.coalesce.is_some() };
     let [what, group] = key_names(coalesces);
-    let own = if coalesces { Declared::coalesce_key } else { Declared::unique_key };
+    let own = if coalesces { JobType::coalesce_key } else { JobType::unique_key };
     let own = given.key.or_else(|| own(job));
     let Some(own) = key(what, own)? else { return Ok(None) };
     let declared = if coalesces { J::POLICY.coalesce } else { policy.map(|unique| unique.group) };

@@ -7,12 +7,12 @@ use serde::de::DeserializeOwned;
 use sqlx::PgPool;
 
 use crate::JobId;
-use crate::declared::Declared;
 use crate::enqueue::Executor;
 use crate::enqueue::draft::{Uniqueness, insert_one, key, payload, unique};
 use crate::enqueue::wait::hub::Hub;
 use crate::enqueue::wait::{self, WaitError};
 use crate::error::EnqueueError;
+use crate::job_type::JobType;
 use crate::limits::{self, ATTEMPTS, NAME_BYTES, PRIORITIES, TAGS};
 use crate::store::NewJob;
 use crate::terms::Terms;
@@ -48,7 +48,7 @@ impl<J> fmt::Debug for Pending<J> {
     }
 }
 
-impl<J: Declared + Serialize + DeserializeOwned + Send> Pending<J> {
+impl<J: JobType + Serialize + DeserializeOwned + Send> Pending<J> {
     pub(crate) fn new(job: J) -> Self {
         Self { job, overrides: Overrides::default() }
     }
@@ -229,7 +229,7 @@ pub(crate) struct Overrides {
 
 impl NewJob {
     /// Checks a job, so that nothing in it can fail in the database.
-    pub(crate) fn new<J: Declared + Serialize + DeserializeOwned>(
+    pub(crate) fn new<J: JobType + Serialize + DeserializeOwned>(
         job: &J,
         overrides: Overrides,
     ) -> Result<Self, EnqueueError> {

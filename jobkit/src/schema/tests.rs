@@ -195,7 +195,7 @@ struct SendMail {
     to: String,
 }
 
-impl crate::Declared for SendMail {
+impl crate::JobType for SendMail {
     type Output = ();
 
     const POLICY: Policy = Policy::new("send_mail");

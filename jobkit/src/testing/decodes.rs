@@ -1,6 +1,6 @@
 use serde::de::DeserializeOwned;
 
-use crate::Declared;
+use crate::JobType;
 use crate::encryption;
 use crate::stored::Stored;
 
@@ -27,7 +27,7 @@ use crate::stored::Stored;
 /// assert_eq!((job.order_id, job.copies), (7, 0));
 /// ```
 #[track_caller]
-pub fn assert_decodes<J: Declared + DeserializeOwned>(version: u16, payload: &str) -> J {
+pub fn assert_decodes<J: JobType + DeserializeOwned>(version: u16, payload: &str) -> J {
     let kind = J::POLICY.kind;
     let opened = encryption::opened(&J::POLICY, kind, version, payload.as_bytes());
     let opened = opened.unwrap_or_else(|error| panic!("{kind}: {error}"));

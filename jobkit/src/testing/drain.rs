@@ -31,13 +31,13 @@ const CANCEL_GRACE: Duration = Duration::from_secs(1);
 /// #     async fn run(self, _: JobContext<App>) -> jobkit::Result { Ok(()) }
 /// # }
 /// # async fn f(pool: sqlx::PgPool, app: App) -> anyhow::Result<()> {
-/// use jobkit::testing::{self, Drain, Outcome};
+/// use jobkit::testing::{self, Drain, RunOutcome};
 ///
 /// let mut tx = testing::begin(&pool).await?;
 /// Welcome { user: 7 }.enqueue(&mut *tx).await?;
 /// let report = Drain::new().state(app).only::<Welcome>().run(&mut *tx).await?;
 /// report.assert_finished();
-/// assert_eq!(report.runs[0].outcome, Outcome::Finished);
+/// assert_eq!(report.runs[0].outcome, RunOutcome::Finished);
 /// tx.rollback().await?;
 /// # Ok(()) }
 /// ```

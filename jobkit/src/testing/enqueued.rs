@@ -11,7 +11,7 @@ use crate::error::DatabaseError;
 use crate::policy::Policy;
 use crate::store::{Call, StoredJob, stored_jobs};
 use crate::stored::Stored;
-use crate::{Declared, JobId};
+use crate::{JobId, JobType};
 
 /// A waiting or running job. It dereferences to its payload.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ impl<J> Deref for Enqueued<J> {
     }
 }
 
-impl<J: Declared + DeserializeOwned> Enqueued<J> {
+impl<J: JobType + DeserializeOwned> Enqueued<J> {
     fn read(stored: StoredJob) -> sqlx::Result<Self> {
         let (policy, args) = (J::POLICY, stored.args.as_bytes());
         let opened = encryption::opened(&policy, &stored.kind, stored.version, args);
@@ -111,21 +111,21 @@ impl<J: Declared + DeserializeOwned> Enqueued<J> {
 /// # Errors
 /// Any [`DatabaseError`] except [`DatabaseError::Deadline`]. [`DatabaseError::Failed`] also if a
 /// payload does not decode.
-pub async fn enqueued<J: Declared + DeserializeOwned>(
+pub async fn enqueued<J: JobType + DeserializeOwned>(
     mut session: impl Session,
 ) -> Result<Vec<Enqueued<J>>, DatabaseError> {
     Ok(read(stored::<J>(&mut session).await?)?)
 }
 
 /// The live jobs of a type, as they are stored.
-pub(super) async fn stored<J: Declared>(session: &mut dyn Session) -> sqlx::Result<Vec<StoredJob>> {
+pub(super) async fn stored<J: JobType>(session: &mut dyn Session) -> sqlx::Result<Vec<StoredJob>> {
     let Policy { kind, aliases, .. } = J::POLICY;
     let kinds: Vec<&str> = [kind].into_iter().chain(aliases.iter().copied()).collect();
     stored_jobs(&kinds).call(&mut **session.connection().await?).await
 }
 
 /// Decodes them. The error says what is wrong with one that does not decode.
-pub(super) fn read<J: Declared + DeserializeOwned>(
+pub(super) fn read<J: JobType + DeserializeOwned>(
     stored: Vec<StoredJob>,
 ) -> sqlx::Result<Vec<Enqueued<J>>> {
     stored.into_iter().map(Enqueued::read).collect()

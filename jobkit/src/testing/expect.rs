@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::enqueued::{Enqueued, read, stored};
 use super::session::Session;
-use crate::Declared;
+use crate::JobType;
 use crate::redact::{hidden_texts, scrubbed};
 use crate::store::{Call, StoredJob, kinds_stored};
 
@@ -38,7 +38,7 @@ const LISTED: usize = 20;
 /// # }
 /// ```
 #[track_caller]
-pub fn assert_enqueued<'a, J: Declared + DeserializeOwned>(
+pub fn assert_enqueued<'a, J: JobType + DeserializeOwned>(
     session: impl Session + 'a,
     fits: impl Fn(&Enqueued<J>) -> bool + Send + 'a,
 ) -> AssertEnqueued<'a, J> {
@@ -58,7 +58,7 @@ pub fn assert_enqueued<'a, J: Declared + DeserializeOwned>(
 /// # }
 /// ```
 #[track_caller]
-pub fn refute_enqueued<'a, J: Declared + DeserializeOwned>(
+pub fn refute_enqueued<'a, J: JobType + DeserializeOwned>(
     session: impl Session + 'a,
     fits: impl Fn(&Enqueued<J>) -> bool + Send + 'a,
 ) -> RefuteEnqueued<'a, J> {
@@ -92,7 +92,7 @@ impl<J> RefuteEnqueued<'_, J> {
     }
 }
 
-impl<'a, J: Declared + DeserializeOwned + Send + 'a> IntoFuture for AssertEnqueued<'a, J> {
+impl<'a, J: JobType + DeserializeOwned + Send + 'a> IntoFuture for AssertEnqueued<'a, J> {
     type Output = Enqueued<J>;
     type IntoFuture = Pin<Box<dyn Future<Output = Enqueued<J>> + Send + 'a>>;
 
@@ -110,7 +110,7 @@ impl<'a, J: Declared + DeserializeOwned + Send + 'a> IntoFuture for AssertEnqueu
     }
 }
 
-impl<'a, J: Declared + DeserializeOwned + Send + 'a> IntoFuture for RefuteEnqueued<'a, J> {
+impl<'a, J: JobType + DeserializeOwned + Send + 'a> IntoFuture for RefuteEnqueued<'a, J> {
     type Output = ();
     type IntoFuture = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
@@ -144,7 +144,7 @@ enum Found<J> {
     None(String),
 }
 
-impl<'a, J: Declared + DeserializeOwned> Expectation<'a, J> {
+impl<'a, J: JobType + DeserializeOwned> Expectation<'a, J> {
     #[track_caller]
     fn new(session: impl Session + 'a, fits: impl Fn(&Enqueued<J>) -> bool + Send + 'a) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl<'a, J: Declared + DeserializeOwned> Expectation<'a, J> {
 }
 
 /// The text about the jobs of a type, none of which matches.
-fn listed<J: Declared>(stored: &[StoredJob]) -> String {
+fn listed<J: JobType>(stored: &[StoredJob]) -> String {
     let (kind, count) = (J::POLICY.kind, stored.len());
     let mut text = match count {
         0 => format!("job `{kind}` is enqueued"),
@@ -211,7 +211,7 @@ fn listed<J: Declared>(stored: &[StoredJob]) -> String {
 }
 
 /// A job in a line, without what its kind redacts.
-fn line<J: Declared>(job: &StoredJob) -> String {
+fn line<J: JobType>(job: &StoredJob) -> String {
     let hidden = hidden_texts(&job.args, J::POLICY.redact);
     let mut text = format!("\n  job {}: {}", job.id, scrubbed(&job.args, &hidden));
     // Writing to a string does not fail.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::hooks::Outcome as Became;
 use crate::store::{Ending, Outcome as Requested};
 use crate::worker::trial::Ended;
-use crate::{Declared, JobId};
+use crate::{JobId, JobType};
 
 /// What a [`Drain`](super::Drain) did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Run {
     /// The number of the attempt, from 1.
     pub attempt: u32,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// The recorded reason for its failure.
     pub error: Option<String>,
 }
@@ -42,7 +42,7 @@ pub struct Run {
 /// The outcome of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The job succeeded.
     Finished,
     /// It failed, and is retried after this wait.
@@ -69,7 +69,7 @@ impl Report {
     }
 
     /// The attempts of jobs of this type.
-    pub fn of<J: Declared>(&self) -> impl Iterator<Item = &Run> {
+    pub fn of<J: JobType>(&self) -> impl Iterator<Item = &Run> {
         let policy = J::POLICY;
         self.runs.iter().filter(move |run| {
             let kind = crate::version::split(&run.kind).0;
@@ -79,7 +79,7 @@ impl Report {
 
     /// The outcomes of all attempts, in order.
     #[must_use]
-    pub fn outcomes(&self) -> Vec<Outcome> {
+    pub fn outcomes(&self) -> Vec<RunOutcome> {
         self.runs.iter().map(|run| run.outcome).collect()
     }
 
@@ -87,7 +87,7 @@ impl Report {
     /// not.
     #[track_caller]
     pub fn assert_finished(&self) -> &Self {
-        let failed = self.runs.iter().filter(|run| run.outcome != Outcome::Finished);
+        let failed = self.runs.iter().filter(|run| run.outcome != RunOutcome::Finished);
         let failed: Vec<String> = failed.map(|run| format!("\n  {run}")).collect();
         assert!(failed.is_empty(), "{} attempts did not finish:{}", failed.len(), failed.concat());
         assert!(self.done, "more is ready after {} attempts", self.runs.len());
@@ -109,18 +109,18 @@ impl Run {
     }
 }
 
-fn outcome(requested: &Requested, ending: Option<Ending>) -> Outcome {
+fn outcome(requested: &Requested, ending: Option<Ending>) -> RunOutcome {
     let wait = requested.delay().unwrap_or_default();
     match requested.became(ending) {
-        None => Outcome::Lost,
-        Some(Became::Finish) => Outcome::Finished,
-        Some(Became::Retry) => Outcome::Retried(wait),
-        Some(Became::Snooze) => Outcome::Snoozed(wait),
-        Some(Became::Release) => Outcome::Released,
-        Some(Became::Discard | Became::Expire | Became::Supersede) => Outcome::Discarded,
-        Some(Became::Cancel) => Outcome::Cancelled,
+        None => RunOutcome::Lost,
+        Some(Became::Finish) => RunOutcome::Finished,
+        Some(Became::Retry) => RunOutcome::Retried(wait),
+        Some(Became::Snooze) => RunOutcome::Snoozed(wait),
+        Some(Became::Release) => RunOutcome::Released,
+        Some(Became::Discard | Became::Expire | Became::Supersede) => RunOutcome::Discarded,
+        Some(Became::Cancel) => RunOutcome::Cancelled,
         Some(Became::Bury) => {
-            Outcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
+            RunOutcome::Buried(requested.reason().unwrap_or(crate::store::EXHAUSTED))
         }
     }
 }

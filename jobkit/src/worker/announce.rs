@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use sqlx::PgPool;
 
-use super::declared::Declared;
+use super::schedules::DeclaredSchedules;
 use super::settings::Settings;
 use super::some::some;
 use super::ticker;
@@ -94,7 +94,7 @@ pub(super) fn checked(
     registry: &Registry,
     given: Vec<Declaration>,
     problems: &mut Vec<String>,
-) -> Declared {
+) -> DeclaredSchedules {
     let (mut checked, mut names) = (Vec::new(), HashSet::new());
     for schedule in registry.schedules().into_iter().chain(given) {
         if !names.insert(schedule.name.clone()) {
@@ -106,7 +106,7 @@ pub(super) fn checked(
             Err(problem) => problems.push(problem),
         }
     }
-    Declared::new(checked)
+    DeclaredSchedules::new(checked)
 }
 
 /// What is wrong with limiters beside each other, and beside the groups of jobs.

@@ -10,7 +10,6 @@ use self::prepare::{prepare, warn};
 use super::Worker;
 use super::claim::claimer::{Claimer, Pace};
 use super::counters::Counters;
-use super::declared::Declared;
 use super::due::Due;
 pub(crate) use super::duties::pruner::days_ahead;
 use super::handle::{Engine, Stops, WorkerHandle};
@@ -19,6 +18,7 @@ use super::lease::heartbeat::Heartbeat;
 use super::run::dispatch::Dispatch;
 use super::run::execution::Execution;
 use super::run::reach::Line;
+use super::schedules::DeclaredSchedules;
 use super::settings::Settings;
 use super::settle::company::Company;
 use super::settle::settler::Settler;
@@ -45,7 +45,7 @@ pub(super) struct Parts {
     pub(super) kinds: Vec<String>,
     pub(super) queues: Vec<Served>,
     pub(super) days: i32,
-    pub(super) declared: Declared,
+    pub(super) declared: DeclaredSchedules,
     pub(super) ledger: Arc<Ledger>,
     pub(super) lease: Arc<Lease>,
     pub(super) slots: Arc<Slots>,

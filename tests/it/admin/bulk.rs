@@ -62,7 +62,7 @@ async fn everything_that_waits_ends_and_what_runs_is_asked() {
     let (n, running) = crowd(&desk).await;
     let discard = BulkAction::Discard(query(""));
     let begun = desk.admin.begin_operation(&discard, "spring cleaning", "once").await.unwrap();
-    let discarded = desk.admin.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let discarded = desk.admin.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!(ended(&discarded), [1_504, 1_494, 10]);
     desk.lab.check_invariants().await;
     let discarded = "jobkit.finished where outcome = 'discard' and reason = 'spring cleaning'";

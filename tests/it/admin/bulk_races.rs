@@ -68,7 +68,7 @@ async fn jobs_that_come_later_are_not_met() {
     other.run(&hold).await.unwrap();
     let admin = desk.admin.clone();
     let id = admin.begin_operation(&cancel(""), "", "once").await.unwrap().id;
-    let cancelled = tokio::spawn(async move { admin.operation(id).carry_out().await });
+    let cancelled = tokio::spawn(async move { admin.operation(id).run().await });
     let waits = "exists (select from pg_stat_activity
         where datname = current_database() and application_name = 'jobkit admin'
         and wait_event_type = 'Lock')";

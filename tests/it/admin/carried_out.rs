@@ -32,7 +32,7 @@ pub(crate) async fn a_pace_holds_for_all_who_carry_it_out(lab: Lab) {
     assert_eq!(desk.step(begun.id, 500).await, None);
     desk.lab.run("update jobkit.operations set next_at = clock_timestamp() + '1 s'").await;
     let worker = desk.start().await;
-    let ended = desk.admin.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let ended = desk.admin.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!((ended.state, ended.done, ended.skipped), (OperationState::Done, 30, 0));
     let took = ended.ended_at.unwrap() - ended.started_at.unwrap();
     assert!(took.num_milliseconds() >= 2_000, "{took}");
@@ -48,7 +48,7 @@ pub(crate) async fn many_carry_out_one_operation_together(lab: Lab) {
     let id = desk.begin(&open, "once").await.id;
     let carry_out = || {
         let admin = desk.admin.clone();
-        tokio::spawn(async move { admin.operation(id).carry_out().await.unwrap().unwrap() })
+        tokio::spawn(async move { admin.operation(id).run().await.unwrap().unwrap() })
     };
     for ended in [carry_out(), carry_out(), carry_out()] {
         let ended = ended.await.unwrap();
@@ -65,7 +65,7 @@ async fn no_other_operation_is_carried_out() {
     let (first, second) = (desk.pay_in("default", "a").await, desk.pay_in("slow", "b").await);
     let other = desk.begin(&BulkAction::Cancel(query("queue:default")), "other").await;
     let begun = desk.begin(&BulkAction::Cancel(query("queue:slow")), "this").await;
-    let ended = desk.admin.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let ended = desk.admin.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!((ended.state, ended.done), (OperationState::Done, 1));
     assert_eq!(desk.operation(other.id).await.state, OperationState::Pending);
     assert_eq!(desk.place(first).await, "ready");
@@ -75,7 +75,7 @@ async fn no_other_operation_is_carried_out() {
 #[tokio::test]
 async fn what_is_not_there_is_not_carried_out() {
     let desk = Desk::without_worker().await;
-    assert_eq!(desk.admin.operation(7).carry_out().await.unwrap(), None);
+    assert_eq!(desk.admin.operation(7).run().await.unwrap(), None);
 }
 
 pub(crate) async fn a_cancelled_operation_is_not_carried_on(lab: Lab) {
@@ -83,7 +83,7 @@ pub(crate) async fn a_cancelled_operation_is_not_carried_on(lab: Lab) {
     let job = desk.pay("a").await;
     let begun = desk.begin(&BulkAction::Cancel(query("")), "once").await;
     assert!(desk.admin.operation(begun.id).cancel().await.unwrap());
-    let ended = desk.admin.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let ended = desk.admin.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!((ended.state, ended.done), (OperationState::Cancelled, 0));
     assert_eq!(desk.place(job).await, "ready");
 }

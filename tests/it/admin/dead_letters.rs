@@ -375,7 +375,7 @@ async fn many_are_discarded_but_never_what_is_replayed_or_in_other_hands() {
     let everything = BulkAction::DiscardDeadLetters(all());
     let alice = desk.admin.acting_as("alice");
     let begun = alice.begin_operation(&everything, "they are old", "once").await.unwrap();
-    let discarded = alice.operation(begun.id).carry_out().await.unwrap().unwrap();
+    let discarded = alice.operation(begun.id).run().await.unwrap().unwrap();
     assert_eq!((discarded.done, discarded.skipped), (1_201, 2));
     holder.run("commit").await.unwrap();
     let discarded = desk.all(&everything).await;

@@ -126,7 +126,7 @@ impl Desk {
     pub(super) async fn try_all(&self, action: &BulkAction) -> Result<Operation, AdminError> {
         let key = format!("all {:x}", fastrand::u64(..));
         let id = self.admin.begin_operation(action, "", &key).await?.id;
-        Ok(self.admin.operation(id).carry_out().await?.expect("it was begun"))
+        Ok(self.admin.operation(id).run().await?.expect("it was begun"))
     }
 
     /// Lets every real `Pay` end.

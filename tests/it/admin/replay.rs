@@ -242,7 +242,7 @@ async fn all_that_failed_before_are_replayed_in_that_order() {
     let alice = desk.admin.acting_as("alice");
     let open = BulkAction::Replay(all());
     let begun = alice.begin_operation(&open, "the bank is back", "once").await.unwrap();
-    let replay = alice.operation(begun.id).carry_out().progress(|now| seen.push(now.done));
+    let replay = alice.operation(begun.id).run().progress(|now| seen.push(now.done));
     let replayed = replay.await.unwrap().unwrap();
     assert_eq!((replayed.done, replayed.skipped), (1_202, 0));
     assert_eq!(seen, [500, 1_000, 1_202]);
@@ -262,7 +262,7 @@ async fn what_is_dropped_between_two_pages_loses_nothing() {
     desk.alike(1_100).await;
     let (seen, open) = (Notify::new(), BulkAction::Replay(all()));
     let begun = desk.admin.begin_operation(&open, "", "once").per_second(500).await.unwrap();
-    let replay = desk.admin.operation(begun.id).carry_out().progress(|_| seen.notify_one());
+    let replay = desk.admin.operation(begun.id).run().progress(|_| seen.notify_one());
     tokio::select! {
         () = seen.notified() => {}
         ended = replay => panic!("{ended:?}"),
@@ -280,7 +280,7 @@ async fn no_more_are_replayed_in_a_second_than_asked_for() {
     let (mut seen, open) = (Vec::new(), BulkAction::Replay(all()));
     let begun = desk.admin.begin_operation(&open, "", "once").per_second(4).await.unwrap();
     assert_eq!(begun.per_second, Some(4));
-    let replay = desk.admin.operation(begun.id).carry_out();
+    let replay = desk.admin.operation(begun.id).run();
     let ended = replay.progress(|now| seen.push(now.done)).await.unwrap().unwrap();
     seen.dedup();
     assert_eq!(seen, [4, 8, 9]);

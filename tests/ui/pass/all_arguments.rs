@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use jobkit::policy::{AutoReplay, Concurrency};
-use jobkit::{Backoff, Declared, Job, JobContext, job};
+use jobkit::{Backoff, Job, JobContext, JobType, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use jobkit::{Backoff, Declared, Job, JobContext, job};
+use jobkit::{Backoff, Job, JobContext, JobType, job};
 use serde::{Deserialize, Serialize};
 
 mod waits {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jobkit::batch::{BatchJob, Member};
 use jobkit::policy::Batch;
-use jobkit::{Declared, job};
+use jobkit::{JobType, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-use jobkit::{Declared, Job, JobContext, job};
+use jobkit::{Job, JobContext, JobType, job};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,5 @@
 use jobkit::policy::Concurrency;
-use jobkit::{Declared, Job, JobContext, job};
+use jobkit::{Job, JobContext, JobType, job};
 use serde::{Deserialize, Serialize};
 
 // rustfmt indents the arguments once more each time.

@@ -1,4 +1,4 @@
-use jobkit::{Declared, Job, JobContext, job};
+use jobkit::{Job, JobContext, JobType, job};
 use serde::{Deserialize, Serialize};
 
 /// The acronym stays one word in the kind.

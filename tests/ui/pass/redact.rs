@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use jobkit::{Declared, Job, JobContext, job};
+use jobkit::{Job, JobContext, JobType, job};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

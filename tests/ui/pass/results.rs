@@ -1,6 +1,6 @@
 #![deny(warnings, clippy::pedantic)]
 
-use jobkit::{Declared, Job, JobContext, Registration, job};
+use jobkit::{Job, JobContext, JobType, Registration, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -48,5 +48,5 @@ fn is_accepted() {
         Registration::of::<Pages, _>(),
         Registration::of::<Nothing, _>(),
     ];
-    let (): <Nothing as Declared>::Output = ();
+    let (): <Nothing as JobType>::Output = ();
 }

@@ -11,14 +11,14 @@ mod surroundings {
         None,
     }
     pub(crate) use self::Option::{None, Some};
-    pub(crate) trait Declared {}
+    pub(crate) trait JobType {}
     pub(crate) mod core {}
     pub(crate) mod std {}
     pub(crate) mod jobkit {}
 }
 
 #[allow(unused_imports, reason = "they are here to be in the way")]
-use surroundings::{Declared, Duration, None, Option, Some, String};
+use surroundings::{Duration, JobType, None, Option, Some, String};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[job(
@@ -39,5 +39,5 @@ impl jobkit::Job for Ping {
 
 #[test]
 fn is_accepted() {
-    assert!(jobkit::Declared::concurrency_key(&Ping(1)).is_some());
+    assert!(jobkit::JobType::concurrency_key(&Ping(1)).is_some());
 }

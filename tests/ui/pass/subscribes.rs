@@ -1,7 +1,7 @@
 #![deny(warnings, clippy::pedantic)]
 
 use jobkit::enqueue::Topic;
-use jobkit::{Declared, Job, JobContext, job};
+use jobkit::{Job, JobContext, JobType, job};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

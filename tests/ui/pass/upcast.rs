@@ -1,6 +1,6 @@
 use std::num::ParseIntError;
 
-use jobkit::{Declared, Job, JobContext, Registration, job};
+use jobkit::{Job, JobContext, JobType, Registration, job};
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[job(version = 4, upcast(1 = v1::read, 2 = Self::from_v2, 3 = |old: V3| Self { order: old.0 },))]

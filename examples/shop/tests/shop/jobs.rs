@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::report::Verdict;
-use jobkit::testing::{Outcome, advance, assert_enqueued, context};
+use jobkit::testing::{RunOutcome, advance, assert_enqueued, context};
 use jobkit::{Admin, Enqueue, Job};
 use shop::jobs::*;
 use shop::partners::{PAGES, Partners, lock};
@@ -16,7 +16,7 @@ async fn a_card_is_charged_once_though_the_answer_got_lost() -> anyhow::Result<(
     let charge = ChargeCard { order: order(&lab, "", "").await, card: "tok".into() };
     // With one attempt it is a dead letter at once, and its replay another job.
     charge.options().max_attempts(1).enqueue(&shop.pool).await?;
-    assert_eq!(drain(&shop).await?.outcomes(), [Outcome::Buried("exhausted")]);
+    assert_eq!(drain(&shop).await?.outcomes(), [RunOutcome::Buried("exhausted")]);
     let letter = DeadLetterId(lab.value("select id from jobkit.dead_letters").await);
     Admin::new(&shop.pool).dead_letter(letter).replay().await?;
     drain(&shop).await?.assert_finished();
@@ -49,7 +49,7 @@ async fn a_receipt_that_is_refused_is_tried_again_and_sent_once() -> anyhow::Res
     let order = order(&lab, "", "").await;
     SendReceipt { order, credit_note: false }.enqueue(&shop.pool).await?;
     let outcomes = drain(&shop).await?.outcomes();
-    assert!(matches!(outcomes[..], [Outcome::Retried(_), Outcome::Finished]), "{outcomes:?}");
+    assert!(matches!(outcomes[..], [RunOutcome::Retried(_), RunOutcome::Finished]), "{outcomes:?}");
     SendReceipt { order, credit_note: false }.enqueue(&shop.pool).await?;
     drain(&shop).await?.assert_finished();
     assert_eq!(lock(&shop.partners.mails).len(), 1);
@@ -124,7 +124,7 @@ async fn a_refund_tells_everybody_once() -> anyhow::Result<()> {
     RefundOrder { order }.enqueue(&shop.pool).await?;
     let report = drain(&shop).await?;
     let refunds: Vec<_> = report.of::<RefundOrder>().map(|run| run.outcome).collect();
-    assert_eq!(refunds, [Outcome::Finished, Outcome::Discarded]);
+    assert_eq!(refunds, [RunOutcome::Finished, RunOutcome::Discarded]);
     assert_eq!((report.of::<DeliverWebhook>().count(), lock(&shop.partners.mails).len()), (2, 1));
     let words: Vec<String> = lab.value("select words from products").await;
     assert_eq!(words, ["bicycle", "red"]);

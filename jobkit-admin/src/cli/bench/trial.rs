@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use jobkit::policy::Policy;
-use jobkit::{Declared, Job, JobContext};
+use jobkit::{Job, JobContext, JobType};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ impl Trial {
     }
 }
 
-impl Declared for Trial {
+impl JobType for Trial {
     type Output = ();
     const POLICY: Policy = Policy { queue: NAME, retention: None, ..Policy::new(NAME) };
 }

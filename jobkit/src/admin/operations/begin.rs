@@ -23,7 +23,7 @@ type Doing<'a, T> = Pin<Box<dyn Future<Output = Result<T, AdminError>> + Send + 
 /// An operation to begin, returned by [`Admin::begin_operation`].
 #[derive(Debug)]
 #[must_use = "nothing begins until this is awaited"]
-pub struct Begin<'a> {
+pub struct BeginOperation<'a> {
     admin: &'a Admin,
     action: &'a BulkAction,
     reason: &'a str,
@@ -31,7 +31,7 @@ pub struct Begin<'a> {
     per_second: Option<u32>,
 }
 
-impl<'a> Begin<'a> {
+impl<'a> BeginOperation<'a> {
     /// Acts on at most this many jobs or dead letters a second, 1 to 1,000,000, to protect the
     /// services that the jobs will call. By default it runs as fast as it can.
     pub fn per_second(self, number: u32) -> Self {
@@ -74,7 +74,7 @@ impl<'a> Begin<'a> {
     }
 }
 
-impl<'a> IntoFuture for Begin<'a> {
+impl<'a> IntoFuture for BeginOperation<'a> {
     type Output = Result<Operation, AdminError>;
     type IntoFuture = Doing<'a, Operation>;
 
@@ -86,21 +86,21 @@ impl<'a> IntoFuture for Begin<'a> {
 /// Called with the progress of an operation.
 type Progress<'a> = Box<dyn FnMut(&Operation) + Send + 'a>;
 
-/// An operation to carry out, returned by [`OperationRef::carry_out`].
+/// An operation to carry out, returned by [`OperationRef::run`].
 #[must_use = "nothing is done until this is awaited"]
-pub struct CarryOut<'a> {
+pub struct RunOperation<'a> {
     admin: &'a Admin,
     id: i64,
     progress: Option<Progress<'a>>,
 }
 
-impl fmt::Debug for CarryOut<'_> {
+impl fmt::Debug for RunOperation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CarryOut").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("RunOperation").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl<'a> CarryOut<'a> {
+impl<'a> RunOperation<'a> {
     /// How long to wait if a worker holds the operation.
     const BUSY: Duration = Duration::from_millis(100);
 
@@ -135,7 +135,7 @@ impl<'a> CarryOut<'a> {
     }
 }
 
-impl<'a> IntoFuture for CarryOut<'a> {
+impl<'a> IntoFuture for RunOperation<'a> {
     type Output = Result<Option<Operation>, AdminError>;
     type IntoFuture = Doing<'a, Option<Operation>>;
 
@@ -172,7 +172,7 @@ impl Admin {
     /// let operation = admin.begin_operation(&declined, reason, "INC-17").per_second(50).await?;
     /// // Workers do it. Where there are none, or to see it through:
     /// let seen = |now: &jobkit::admin::operations::Operation| println!("{} so far", now.done);
-    /// let ended = admin.operation(operation.id).carry_out().progress(seen).await?;
+    /// let ended = admin.operation(operation.id).run().progress(seen).await?;
     /// # Ok(()) }
     /// ```
     ///
@@ -183,8 +183,8 @@ impl Admin {
         action: &'a BulkAction,
         reason: &'a str,
         idempotency_key: &'a str,
-    ) -> Begin<'a> {
-        Begin { admin: self, action, reason, idempotency_key, per_second: None }
+    ) -> BeginOperation<'a> {
+        BeginOperation { admin: self, action, reason, idempotency_key, per_second: None }
     }
 }
 
@@ -197,7 +197,7 @@ impl<'a> OperationRef<'a> {
     ///
     /// # Errors
     /// After an error the operation stays as it is: call it again.
-    pub fn carry_out(self) -> CarryOut<'a> {
-        CarryOut { admin: self.admin, id: self.id, progress: None }
+    pub fn run(self) -> RunOperation<'a> {
+        RunOperation { admin: self.admin, id: self.id, progress: None }
     }
 }

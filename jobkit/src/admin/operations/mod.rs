@@ -18,7 +18,7 @@ mod reference;
 mod selected;
 pub(super) mod statements;
 
-pub use self::begin::{Begin, CarryOut};
+pub use self::begin::{BeginOperation, RunOperation};
 pub use self::operation::{Operation, OperationResult, OperationState, Preview};
 pub use self::reference::OperationRef;
 pub use self::selected::Selected;

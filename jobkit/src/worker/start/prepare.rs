@@ -3,7 +3,7 @@
 use crate::error::DatabaseError;
 use crate::policy::{Policy, Subscription};
 use crate::store::{Link, SaidLimit, days_there, durability, prepare_days, unserved_queues};
-use crate::worker::declared::Declared;
+use crate::worker::schedules::DeclaredSchedules;
 use crate::worker::shared::slots::{Named, Served};
 use crate::worker::some::some;
 use crate::worker::{announce, ticker};
@@ -53,7 +53,7 @@ pub(super) async fn prepare(
     policies: &[Policy],
     limits: &[SaidLimit],
     subscriptions: &[Subscription],
-    declared: &mut Declared,
+    declared: &mut DeclaredSchedules,
     days: i32,
 ) -> Result<(), DatabaseError> {
     announce::tell(link, policies, limits).await?;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::error::DatabaseError;
 use crate::schedule::Times;
 use crate::store::{Link, WaitingSchedule, hasten_schedules, waiting_schedules};
-use crate::worker::declared::Declared;
+use crate::worker::schedules::DeclaredSchedules;
 
 /// Schedules in one look.
 const PAGE: i32 = 1000;
@@ -22,7 +22,7 @@ const PARTS: u32 = 60;
 /// Finds problems that would only show at the next instant: a clock that has stepped back, a next
 /// instant computed with other time zone rules, and times that an older binary has declared.
 pub(crate) struct Review {
-    declared: Declared,
+    declared: DeclaredSchedules,
     every: Duration,
     next: Instant,
     next_whole: Instant,
@@ -30,7 +30,7 @@ pub(crate) struct Review {
 
 impl Review {
     /// Once every twelve sweeps, and at least once a minute.
-    pub(crate) fn new(declared: Declared, sweep_every: Duration) -> Self {
+    pub(crate) fn new(declared: DeclaredSchedules, sweep_every: Duration) -> Self {
         let now = Instant::now();
         let every = sweep_every.saturating_mul(12).min(LONGEST);
         Self { declared, every, next: now, next_whole: now }

@@ -5,12 +5,12 @@ use super::*;
 use crate::StopReason::{Cancelled, LeaseLost, Stopping};
 use crate::context::Facts;
 use crate::worker::shared::slots::Served;
-use crate::{Declared, Job, JobContext, JobError, Registration, Result};
+use crate::{Job, JobContext, JobError, JobType, Registration, Result};
 
 #[derive(Serialize, Deserialize)]
 struct Quick {}
 
-impl Declared for Quick {
+impl JobType for Quick {
     type Output = ();
     const POLICY: Policy = Policy::new("quick");
 }
@@ -25,7 +25,7 @@ impl Job for Quick {
 #[derive(Serialize, Deserialize)]
 struct Interrupted {}
 
-impl Declared for Interrupted {
+impl JobType for Interrupted {
     type Output = ();
     const POLICY: Policy = Policy::new("interrupted");
 }
@@ -41,7 +41,7 @@ impl Job for Interrupted {
 #[derive(Serialize, Deserialize)]
 struct Rash {}
 
-impl Declared for Rash {
+impl JobType for Rash {
     type Output = ();
     const POLICY: Policy = Policy::new("rash");
 }
@@ -56,7 +56,7 @@ impl Job for Rash {
 #[derive(Serialize, Deserialize)]
 struct Heeding {}
 
-impl Declared for Heeding {
+impl JobType for Heeding {
     type Output = ();
     const POLICY: Policy = Policy::new("heeding");
 }
@@ -75,7 +75,7 @@ struct Late {
     then: String,
 }
 
-impl Declared for Late {
+impl JobType for Late {
     type Output = ();
     const POLICY: Policy =
         Policy { timeout: Some(Duration::from_millis(1)), ..Policy::new("late") };

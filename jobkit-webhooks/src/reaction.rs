@@ -1,4 +1,4 @@
-//! The verdict on an answer.
+//! The reaction on an answer.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What happens to a delivery after its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Reaction {
     /// The event has arrived.
     Delivered,
     /// The endpoint wants no more events: it is switched off, and all waiting events are discarded.
@@ -24,32 +24,32 @@ pub enum Verdict {
     Refused,
 }
 
-/// The verdict on a status and on the wait that `Retry-After` asks for.
+/// The reaction on a status and on the wait that `Retry-After` asks for.
 ///
-/// | status | `Retry-After` | verdict |
+/// | status | `Retry-After` | reaction |
 /// |---|---|---|
-/// | 200–299 | | [`Delivered`](Verdict::Delivered) |
-/// | 410 | | [`Gone`](Verdict::Gone) |
-/// | 408, 425, 429, 500–599 | with | [`Rest`](Verdict::Rest) for that time, 1 second to 24 hours |
-/// | 429 | without | [`Rest`](Verdict::Rest) for a minute |
-/// | 408, 425, 500–599 | without | [`Again`](Verdict::Again) |
-/// | anything else | | [`Refused`](Verdict::Refused) |
+/// | 200–299 | | [`Delivered`](Reaction::Delivered) |
+/// | 410 | | [`Gone`](Reaction::Gone) |
+/// | 408, 425, 429, 500–599 | with | [`Rest`](Reaction::Rest) for that time, 1 second to 24 hours |
+/// | 429 | without | [`Rest`](Reaction::Rest) for a minute |
+/// | 408, 425, 500–599 | without | [`Again`](Reaction::Again) |
+/// | anything else | | [`Refused`](Reaction::Refused) |
 ///
 /// ```
-/// use jobkit_webhooks::{Verdict, verdict};
+/// use jobkit_webhooks::{Reaction, reaction};
 ///
-/// assert_eq!(verdict(204, None), Verdict::Delivered);
-/// assert_eq!(verdict(301, None), Verdict::Refused);
+/// assert_eq!(reaction(204, None), Reaction::Delivered);
+/// assert_eq!(reaction(301, None), Reaction::Refused);
 /// ```
 #[must_use]
-pub fn verdict(status: u16, retry_after: Option<Duration>) -> Verdict {
+pub fn reaction(status: u16, retry_after: Option<Duration>) -> Reaction {
     match (status, retry_after) {
-        (200..=299, _) => Verdict::Delivered,
-        (410, _) => Verdict::Gone,
-        (408 | 425 | 429 | 500..=599, Some(rest)) => Verdict::Rest(rest.clamp(SHORTEST, LONGEST)),
-        (429, None) => Verdict::Rest(REST),
-        (408 | 425 | 500..=599, None) => Verdict::Again,
-        _ => Verdict::Refused,
+        (200..=299, _) => Reaction::Delivered,
+        (410, _) => Reaction::Gone,
+        (408 | 425 | 429 | 500..=599, Some(rest)) => Reaction::Rest(rest.clamp(SHORTEST, LONGEST)),
+        (429, None) => Reaction::Rest(REST),
+        (408 | 425 | 500..=599, None) => Reaction::Again,
+        _ => Reaction::Refused,
     }
 }
 
@@ -74,24 +74,24 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_its_verdict() {
+    fn every_status_has_its_reaction() {
         let ten = Some(seconds(10));
         for status in 0..=999 {
             let expected = match status {
-                200..=299 => [Verdict::Delivered; 2],
-                410 => [Verdict::Gone; 2],
-                429 => [Verdict::Rest(seconds(60)), Verdict::Rest(seconds(10))],
-                408 | 425 | 500..=599 => [Verdict::Again, Verdict::Rest(seconds(10))],
-                _ => [Verdict::Refused; 2],
+                200..=299 => [Reaction::Delivered; 2],
+                410 => [Reaction::Gone; 2],
+                429 => [Reaction::Rest(seconds(60)), Reaction::Rest(seconds(10))],
+                408 | 425 | 500..=599 => [Reaction::Again, Reaction::Rest(seconds(10))],
+                _ => [Reaction::Refused; 2],
             };
-            assert_eq!([verdict(status, None), verdict(status, ten)], expected, "{status}");
+            assert_eq!([reaction(status, None), reaction(status, ten)], expected, "{status}");
         }
     }
 
     #[test]
     fn a_rest_is_neither_nothing_nor_for_ever() {
-        assert_eq!(verdict(429, Some(Duration::ZERO)), Verdict::Rest(seconds(1)));
-        assert_eq!(verdict(503, Some(Duration::MAX)), Verdict::Rest(seconds(86_400)));
+        assert_eq!(reaction(429, Some(Duration::ZERO)), Reaction::Rest(seconds(1)));
+        assert_eq!(reaction(503, Some(Duration::MAX)), Reaction::Rest(seconds(86_400)));
     }
 
     #[test]

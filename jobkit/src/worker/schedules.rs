@@ -11,14 +11,14 @@ use crate::store::{Link, NewSchedule, clock, declaration, declare_schedules, sch
 
 /// Schedules in code, and the number of this set in the database.
 #[derive(Clone)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredSchedules {
     schedules: Vec<(Times, NewSchedule)>,
     number: Option<i64>,
     /// Those that keep the times of a newer binary, which was logged.
     stay: HashSet<String>,
 }
 
-impl Declared {
+impl DeclaredSchedules {
     pub(super) fn new(schedules: Vec<(Times, NewSchedule)>) -> Self {
         Self { schedules, number: None, stay: HashSet::new() }
     }

@@ -13,9 +13,9 @@ const LARGEST: usize = 8 * 1024;
 /// They are stored with its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Carried(BTreeMap<String, String>);
+pub struct Carrier(BTreeMap<String, String>);
 
-impl Carried {
+impl Carrier {
     /// Carries a text. Names longer than 128 bytes, texts with a NUL, and whatever exceeds 8 KiB in
     /// total are left out, so an enqueue never fails because of it.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
@@ -56,7 +56,7 @@ impl Carried {
 #[error("it is already set; a process can have only one")]
 pub struct AlreadySet;
 
-type Fill = Box<dyn Fn(&mut Carried) + Send + Sync>;
+type Fill = Box<dyn Fn(&mut Carrier) + Send + Sync>;
 
 static FILL: OnceLock<Fill> = OnceLock::new();
 
@@ -80,14 +80,14 @@ static FILL: OnceLock<Fill> = OnceLock::new();
 ///
 /// # Errors
 /// [`AlreadySet`] if this process has already called it.
-pub fn propagate(fill: impl Fn(&mut Carried) + Send + Sync + 'static) -> Result<(), AlreadySet> {
+pub fn propagate(fill: impl Fn(&mut Carrier) + Send + Sync + 'static) -> Result<(), AlreadySet> {
     FILL.set(Box::new(fill)).map_err(|_| AlreadySet)
 }
 
 /// What jobs that are enqueued now carry; `None` if nothing.
-pub(crate) fn carried() -> Option<Carried> {
+pub(crate) fn carried() -> Option<Carrier> {
     let fill = FILL.get()?;
-    let mut carried = Carried::default();
+    let mut carried = Carrier::default();
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| fill(&mut carried))) {
         // Dropping it may panic as well.
         std::mem::forget(panic);
@@ -104,8 +104,8 @@ pub(crate) fn carried() -> Option<Carried> {
 mod tests {
     use super::*;
 
-    fn some() -> Carried {
-        Carried(BTreeMap::from([("a".to_owned(), "1".to_owned())]))
+    fn some() -> Carrier {
+        Carrier(BTreeMap::from([("a".to_owned(), "1".to_owned())]))
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::stored::Stored;
     label = "missing `#[jobkit::job]`",
     note = "add `#[jobkit::job]` above the definition of `{Self}`"
 )]
-pub trait Declared: Sized {
+pub trait JobType: Sized {
     /// The result that the job returns and its history keeps: `()` (nothing is kept) unless set
     /// with `#[job(result = …)]`.
     type Output: Serialize + DeserializeOwned + Send + 'static;
@@ -95,7 +95,7 @@ impl<J, E: Display> IntoJob<J, Maybe> for Result<J, E> {
 
 impl Stored<'_> {
     /// Decodes the job. The error says why that fails, with the path inside the payload.
-    pub(crate) fn job<J: Declared + DeserializeOwned>(self) -> Result<J, String> {
+    pub(crate) fn job<J: JobType + DeserializeOwned>(self) -> Result<J, String> {
         if self.is_current() { self.decode() } else { J::upcast(self) }
     }
 }
