@@ -44,7 +44,7 @@
 //! # worker.stop().await; Ok(()) }
 //! ```
 //!
-//! [`reaction`] decides what happens after an answer, and [`Failure`] is why there may be none. Each
+//! [`reaction`] decides what happens after an answer, and [`Failure`] says why there is none. Each
 //! delivery is a [`DeliverWebhook`], a job like any other. [`new_secret`] creates a secret for an
 //! endpoint. While you rotate it, the endpoint has two, and each request has a signature by each.
 //! [`Webhooks::test_delivery`] sends one request at once, for the page on which a customer enters

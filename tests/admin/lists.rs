@@ -32,7 +32,7 @@ async fn every_qualifier_is_suggested() {
     let page = get(&dashboard(&lab, Permissions::viewer()), "/jobs").await.body;
     // What the query itself says there is.
     let refused = "knid:a".parse::<jobkit::admin::jobs::JobQuery>().unwrap_err().to_string();
-    let (_, known) = refused.split_once("there are ").unwrap();
+    let (_, known) = refused.split_once("the qualifiers are ").unwrap();
     let known = known.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and");
     let known: Vec<_> = known.map(|word| word.trim_end_matches("<path>")).collect();
     assert!(known.len() >= 10, "{known:?}");

@@ -7,10 +7,10 @@ use crate::sources::{self, Source, line};
 pub(crate) const PURE: [&str; 13] = [
     "backoff",
     "context",
-    "declared",
     "error",
     "histogram",
     "id",
+    "job_type",
     "limits",
     "outcome",
     "policy",

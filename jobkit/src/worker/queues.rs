@@ -80,7 +80,8 @@ fn limit_problems(limits: &[(String, QueueLimit)]) -> Vec<String> {
         }
         if queue.ends_with('*') {
             problems.push(format!(
-                "`{queue}` cannot be limited, since a limit applies to a single queue: name the queue"
+                "`{queue}` cannot be limited, since a limit applies to a single queue: name the \
+                 queue"
             ));
         } else {
             problems.extend(name_problem(queue));
