@@ -1,6 +1,7 @@
 //! What the test binaries share: a fresh database for each test, ways to watch it, a network that
 //! can be spoiled, and examples to run.
 
+pub mod batches;
 mod built;
 mod crowd;
 mod databases;

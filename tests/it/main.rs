@@ -17,6 +17,7 @@ mod admin;
 mod ahead;
 mod around;
 mod badinput;
+mod batch_model;
 mod batches;
 mod blocking;
 mod bounds;

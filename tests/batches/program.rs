@@ -1,0 +1,274 @@
+use super::world::{Row, Snapshot, World};
+
+/// A transaction, as jobkit or its user sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Program {
+    /// Writes the end of a member that runs.
+    Settle(u8),
+    /// Takes the claim of a member from a worker that died; a new one takes it at once.
+    Reap(u8),
+    /// A member that runs adds another one.
+    AddByMember(u8, u8),
+    /// Who opened the batch adds a member.
+    AddByOpener(u8),
+    /// Who opened it closes it.
+    Close,
+    /// Takes tallies and looks whether the batch has ended. It begins again as long as there are
+    /// tallies.
+    Look,
+    /// Cancels the callback, or fails at it.
+    CancelCallback,
+}
+
+/// A design that some order of statements refutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// An end adds a tally only if it sees no other member.
+    TallyOfLast,
+    /// A reap deletes the row of the member, too.
+    ReapEnds,
+    /// A look sees members as of a statement before the one that takes the tallies.
+    LookEarly,
+    /// A look commits that it took the tallies before it looks.
+    TakeApart,
+    /// The callback becomes ready in a transaction after that of the look.
+    CallbackApart,
+    /// A look makes the callback ready without asking whether the batch is still open.
+    EndUnchecked,
+    /// A look goes on where somebody has the callback locked.
+    CallbackSkipped,
+    /// A member adds others without locking its claim.
+    AddUnlocked,
+    /// A member that adds others looks for its claim, but does not lock it.
+    AddUnheld,
+    /// An opener adds members without locking the hold.
+    OpenUnheld,
+    /// A close adds no tally.
+    CloseQuietly,
+}
+
+/// What is next for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Now {
+    /// Its statement of this number.
+    At(u8),
+    Ended,
+}
+
+/// Part of what was seen early, so that it is not nothing.
+const EARLY: Snapshot = 1 << 31;
+
+/// A program on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Session {
+    pub(super) program: Program,
+    pub(super) now: Now,
+    /// What an earlier statement saw.
+    seen: Snapshot,
+}
+
+/// What a statement came to.
+pub(super) enum Did {
+    /// It has to wait for a lock.
+    Waits,
+    Next,
+    /// The next statement has the same number.
+    Stays,
+    Commits,
+    /// It rolls back, and begins again later.
+    GivesUp,
+    /// It rolls back for good.
+    Fails,
+}
+
+impl Session {
+    pub(super) fn new(program: Program) -> Self {
+        Self { program, now: Now::At(0), seen: 0 }
+    }
+
+    /// Runs the next statement. `me` is the number of this program.
+    pub(super) fn step(&mut self, me: u8, world: &mut World, wrong: Option<Mistake>) -> bool {
+        let Now::At(at) = self.now else { return false };
+        let did = match self.program {
+            Program::Settle(job) => settle(world, me, job, at, wrong),
+            Program::Reap(job) => reap(world, me, job, at, wrong),
+            Program::AddByMember(job, new) => add(world, me, Row::Claim(job), new, at, wrong),
+            Program::AddByOpener(new) => add(world, me, Row::Hold, new, at, wrong),
+            Program::Close => close(world, me, at, wrong),
+            Program::Look => self.look(world, me, at, wrong),
+            Program::CancelCallback => cancel(world, me, at),
+        };
+        if matches!(did, Did::GivesUp | Did::Fails | Did::Commits) {
+            self.seen = 0;
+        }
+        self.now = match did {
+            Did::Waits => return false,
+            Did::Next => Now::At(at + 1),
+            Did::Stays => Now::At(at),
+            Did::GivesUp | Did::Fails => {
+                world.end(me, false);
+                if matches!(did, Did::Fails) { Now::Ended } else { Now::At(0) }
+            }
+            Did::Commits => {
+                world.end(me, true);
+                if self.program == Program::Look { Now::At(0) } else { Now::Ended }
+            }
+        };
+        true
+    }
+
+    /// Takes the tallies that nobody else takes, looks for members, ends the batch.
+    fn look(&mut self, world: &mut World, me: u8, at: u8, wrong: Option<Mistake>) -> Did {
+        match at {
+            0 if wrong == Some(Mistake::LookEarly) && self.seen == 0 => {
+                self.seen = world.snapshot(me) | EARLY;
+                Did::Stays
+            }
+            0 => take(world, me, wrong),
+            1 => {
+                if self.seen == 0 {
+                    self.seen = world.snapshot(me);
+                }
+                let open = Row::members().chain([Row::Hold]);
+                let is_empty = !open.into_iter().any(|row| self.seen >> row.at() & 1 == 1);
+                if is_empty { Did::Next } else { Did::Commits }
+            }
+            2 => end(world, me, wrong),
+            _ => call(world, me, wrong),
+        }
+    }
+}
+
+fn take(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
+    let mut took = false;
+    for tally in Row::tallies() {
+        if !world.is_taken(me, tally) && world.lock(me, tally) == Some(true) {
+            world.write(me, tally, false);
+            took = true;
+        }
+    }
+    if wrong == Some(Mistake::TakeApart) && took {
+        world.end(me, true);
+    }
+    if took { Did::Next } else { Did::Waits }
+}
+
+/// Ends the batch, unless another look has.
+fn end(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
+    match world.lock(me, Row::Batch) {
+        None => Did::Waits,
+        Some(false) if wrong != Some(Mistake::EndUnchecked) => Did::Commits,
+        Some(_) => {
+            world.write(me, Row::Batch, false);
+            if wrong == Some(Mistake::CallbackApart) {
+                world.end(me, true);
+            }
+            Did::Next
+        }
+    }
+}
+
+/// Makes the callback ready, unless somebody has it locked: then the tallies stay for a next look.
+fn call(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
+    if world.is_taken(me, Row::Callback) {
+        let skips = wrong == Some(Mistake::CallbackSkipped);
+        return if skips { Did::Commits } else { Did::GivesUp };
+    }
+    let waits = world.lock(me, Row::Callback) == Some(true);
+    if waits || wrong == Some(Mistake::EndUnchecked) {
+        world.write(me, Row::Callback, false);
+        world.write(me, Row::Ready, true);
+    }
+    Did::Commits
+}
+
+/// The claim, the member's row, the tally.
+fn settle(world: &mut World, me: u8, job: u8, at: u8, wrong: Option<Mistake>) -> Did {
+    match at {
+        0 => match world.lock(me, Row::Claim(job)) {
+            None => Did::Waits,
+            Some(false) => Did::Fails,
+            Some(true) => {
+                world.write(me, Row::Claim(job), false);
+                Did::Next
+            }
+        },
+        1 => match world.lock(me, Row::Member(job)) {
+            None => Did::Waits,
+            Some(_) => {
+                world.write(me, Row::Member(job), false);
+                let seen = world.snapshot(me);
+                let last = !Row::members().any(|row| seen >> row.at() & 1 == 1);
+                if last || wrong != Some(Mistake::TallyOfLast) {
+                    world.write(me, Row::Tally(me), true);
+                }
+                Did::Next
+            }
+        },
+        _ => Did::Commits,
+    }
+}
+
+fn reap(world: &mut World, me: u8, job: u8, at: u8, wrong: Option<Mistake>) -> Did {
+    match (at, world.lock(me, Row::Claim(job))) {
+        (0, None) => Did::Waits,
+        (0, Some(false)) => Did::Fails,
+        (0, Some(true)) => {
+            if wrong == Some(Mistake::ReapEnds) {
+                world.write(me, Row::Member(job), false);
+                world.write(me, Row::Tally(me), true);
+            }
+            Did::Next
+        }
+        _ => Did::Commits,
+    }
+}
+
+/// Whatever keeps the batch open, then the new member, which runs at once.
+fn add(world: &mut World, me: u8, holds: Row, new: u8, at: u8, wrong: Option<Mistake>) -> Did {
+    let unheld = match holds {
+        Row::Hold => wrong == Some(Mistake::OpenUnheld),
+        _ => wrong == Some(Mistake::AddUnheld),
+    };
+    match at {
+        0 if wrong == Some(Mistake::AddUnlocked) && holds != Row::Hold => Did::Next,
+        0 if unheld && world.has(holds) => Did::Next,
+        0 => match world.share(me, holds) {
+            None => Did::Waits,
+            Some(false) => Did::Fails,
+            Some(true) => Did::Next,
+        },
+        1 => {
+            world.write(me, Row::Member(new), true);
+            world.write(me, Row::Claim(new), true);
+            Did::Next
+        }
+        _ => Did::Commits,
+    }
+}
+
+fn close(world: &mut World, me: u8, at: u8, wrong: Option<Mistake>) -> Did {
+    match at {
+        0 => match world.lock(me, Row::Hold) {
+            None => Did::Waits,
+            Some(false) => Did::Fails,
+            Some(true) => {
+                world.write(me, Row::Hold, false);
+                if wrong != Some(Mistake::CloseQuietly) {
+                    world.write(me, Row::Tally(me), true);
+                }
+                Did::Next
+            }
+        },
+        _ => Did::Commits,
+    }
+}
+
+/// It has the callback locked, and fails: one that succeeds leaves nothing to do.
+fn cancel(world: &mut World, me: u8, at: u8) -> Did {
+    match (at, world.lock(me, Row::Callback)) {
+        (0, None) => Did::Waits,
+        (0, Some(_)) => Did::Next,
+        _ => Did::Fails,
+    }
+}
