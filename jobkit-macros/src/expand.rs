@@ -3,7 +3,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, LitStr};
 
 use crate::backoff::Backoff;
-use crate::batch::Batch;
+use crate::chunk::Chunk;
 use crate::duration;
 use crate::encrypt::Hidden;
 use crate::key::find_self;
@@ -25,7 +25,7 @@ pub(crate) fn expand(model: &JobModel) -> TokenStream {
         model.coalesce.as_ref().map(|coalesce| plain_key("coalesce_key", &coalesce.key));
     let typed = typed.map(|method| quote!(#[automatically_derived] impl #name { #method }));
     let result = model.result.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream);
-    let of = Ident::new(if model.batch.is_some() { "of_batch" } else { "of" }, Span::call_site());
+    let of = Ident::new(if model.chunk.is_some() { "of_chunk" } else { "of" }, Span::call_site());
     let (upcast, scheduled) = (upcast(model), model.schedule.as_ref().map(scheduled));
     let hidden = hidden(&model.hidden.ways);
     quote! {
@@ -70,7 +70,7 @@ fn policy(model: &JobModel) -> TokenStream {
         ("unique", model.unique.as_ref().map(|unique| some(&unique.code()))),
         ("coalesce", model.coalesce.as_ref().map(|coalesce| some(&coalesce.group))),
         ("rate", model.rate.as_ref().map(Rate::code)),
-        ("batch", model.batch.as_ref().map(Batch::code)),
+        ("chunk", model.chunk.as_ref().map(Chunk::code)),
     ] {
         if let Some(value) = value {
             set(field, value);

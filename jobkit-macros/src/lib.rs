@@ -4,7 +4,7 @@
 //! (arguments to meaning), `expand` (meaning to code) or, after a mistake, `fallback`.
 
 mod backoff;
-mod batch;
+mod chunk;
 mod duration;
 mod encrypt;
 mod expand;

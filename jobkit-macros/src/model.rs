@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use syn::{Expr, LitStr, Type, parse_quote};
 
 use crate::backoff::Backoff;
-use crate::batch::Batch;
+use crate::chunk::Chunk;
 use crate::duration::{self, EXPIRES, Purpose, REPLAY, RETENTION, RETRY_FOR, TIMEOUT};
 use crate::encrypt::{self, Hidden};
 use crate::key;
@@ -58,7 +58,7 @@ pub(crate) struct JobModel {
     pub(crate) rate: Option<Rate>,
     pub(crate) unique: Option<Unique>,
     pub(crate) coalesce: Option<Coalesce>,
-    pub(crate) batch: Option<Batch>,
+    pub(crate) chunk: Option<Chunk>,
     pub(crate) hidden: Hidden,
     /// The type of its result, if that is kept.
     pub(crate) result: Option<Type>,
@@ -105,7 +105,7 @@ impl JobModel {
         let kind = kind_of(name, &args, mistakes);
         let rate = rate(&args, mistakes);
         let (unique, coalesce) = unique::read(&mut args, fields, &kind, mistakes);
-        let (terms, batch) = (terms(&args, mistakes), Batch::read(&args, mistakes));
+        let (terms, chunk) = (terms(&args, mistakes), Chunk::read(&args, mistakes));
         let aliases = args.aliases.map(|aliases| aliases.value).unwrap_or_default();
         Self {
             name: name.clone(),
@@ -130,7 +130,7 @@ impl JobModel {
             rate,
             unique,
             coalesce,
-            batch,
+            chunk,
             hidden,
             result: args.result.map(|given| given.value),
             schedule: args.schedule.and_then(|given| schedule::read(given.value, mistakes)),

@@ -75,7 +75,7 @@ arguments! {
     on_duplicate: Expr, value, "replace";
     coalesce_key: Expr, value, "self.account_id";
     coalesce_group: LitStr, of(literal::text), "\"accounts\"";
-    batch: Integer, of(literal::integer), "100";
+    chunk: Integer, of(literal::integer), "100";
     linger: LitStr, of(literal::text), "\"50ms\"";
     redact: Vec<redact::Path>, redact::list, "redact(token)";
     encrypt: Vec<redact::Path>, redact::list, "encrypt(token)";

@@ -172,7 +172,7 @@ fn the_example_of_every_argument_is_accepted() {
             "unique_group" | "unique_while" | "unique_for" | "on_duplicate" => "unique_key = 1,",
             "coalesce_group" => "coalesce_key = 1,",
             "burst" => "rate = \"100/min\",",
-            "linger" => "batch = 100,",
+            "linger" => "chunk = 100,",
             "max_cycles" => "auto_replay = \"1h\",",
             "upcast" => "version = 3,",
             _ => "",

@@ -53,7 +53,7 @@ pub(crate) struct Attempt {
     pub(crate) id: JobId,
     pub(crate) facts: Facts,
     pub(crate) queue: Arc<str>,
-    /// How many jobs of the queue may run together with it in one batch.
+    /// How many jobs of the queue may run together with it in one chunk.
     pub(crate) beside: usize,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Arc<Stop>,

@@ -39,7 +39,7 @@ use crate::{JobContext, Result};
     label = "this job has no `run`",
     note = "write `impl jobkit::Job for {Self}` with \
             `async fn run(self, cx: JobContext) -> jobkit::Result`, or `impl jobkit::Job<App>` if \
-            it needs the state `App`; a `BatchJob` needs `#[job(batch = …)]`"
+            it needs the state `App`; a `ChunkJob` needs `#[job(chunk = …)]`"
 )]
 pub trait Job<S = ()>: JobType + Serialize + DeserializeOwned + Send + 'static {
     /// Runs the job once.

@@ -4,7 +4,7 @@
 pub mod admin;
 pub mod around;
 mod backoff;
-pub mod batch;
+pub mod chunk;
 mod connect;
 mod context;
 mod denied;

@@ -47,7 +47,7 @@ pub(crate) const ATTEMPTS: RangeInclusive<u16> = 1..=1000;
 /// Versions of a payload.
 pub(crate) const VERSIONS: RangeInclusive<u16> = 1..=32_767;
 /// How many jobs one call may run, and how long the first waits for the others.
-pub(crate) const BATCHES: RangeInclusive<u16> = 1..=1000;
+pub(crate) const CHUNKS: RangeInclusive<u16> = 1..=1000;
 pub(crate) const LINGERS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(60);
 /// Most tags of a job.

@@ -70,9 +70,9 @@ pub struct Policy {
     /// The group of the coalesce keys, by default the kind itself; kinds that name the same group
     /// share them. `None` for jobs that do not coalesce.
     pub coalesce: Option<&'static str>,
-    /// How many jobs one call may run, for a [`BatchJob`](crate::batch::BatchJob); `None` for jobs
+    /// How many jobs one call may run, for a [`ChunkJob`](crate::chunk::ChunkJob); `None` for jobs
     /// that run one by one.
-    pub batch: Option<Batch>,
+    pub chunk: Option<Chunk>,
     /// Paths in the payload (`card.number`) whose values are not shown in errors, logs or lists, or
     /// to operators without the right to see them.
     pub redact: &'static [&'static str],
@@ -101,7 +101,7 @@ pub struct AutoReplay {
 
 /// How many jobs one call runs, and how long the first of them waits for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Batch {
+pub struct Chunk {
     /// How many jobs at most, 1 to 1000; never more than the worker has slots for their queue.
     pub max: u16,
     /// How long the first job waits at most, 1 millisecond to 1 minute; must be shorter than the
@@ -109,7 +109,7 @@ pub struct Batch {
     pub linger: Duration,
 }
 
-impl Default for Batch {
+impl Default for Chunk {
     fn default() -> Self {
         Self { max: 100, linger: Duration::from_millis(50) }
     }
@@ -243,7 +243,7 @@ impl Policy {
             optional_key: false,
             unique: None,
             coalesce: None,
-            batch: None,
+            chunk: None,
             redact: &[],
             topic: None,
             encrypt: &[],

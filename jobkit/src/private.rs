@@ -10,7 +10,7 @@ pub use crate::job_type::{
 };
 pub use crate::job_types::JobTypes;
 pub use crate::policy::Rate;
-pub use crate::policy::{AutoReplay, Batch, Concurrency, Policy};
+pub use crate::policy::{AutoReplay, Chunk, Concurrency, Policy};
 pub use crate::stored::Stored;
 pub use crate::unique::{OnDuplicate, Unique, While};
 pub use crate::{Backoff, Registration};

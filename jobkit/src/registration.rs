@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::batch::{self, BatchJob};
+use crate::chunk::{self, ChunkJob};
 use crate::context::Attempt;
 use crate::encryption;
 use crate::enqueue::Draft;
@@ -46,10 +46,10 @@ impl Registration {
         Self::with::<J, S>(start::<J, S>)
     }
 
-    /// Like [`of`](Self::of), for a job that runs in batches.
+    /// Like [`of`](Self::of), for a job that runs in chunks.
     #[must_use]
-    pub const fn of_batch<J: BatchJob<S>, S: Send + Sync + 'static>() -> Self {
-        Self::with::<J, S>(batch::start::<J, S>)
+    pub const fn of_chunk<J: ChunkJob<S>, S: Send + Sync + 'static>() -> Self {
+        Self::with::<J, S>(chunk::start::<J, S>)
     }
 
     const fn with<J, S: Send + Sync + 'static>(start: Start) -> Self

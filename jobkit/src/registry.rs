@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::Registration;
 use crate::encryption;
-use crate::limits::{ATTEMPTS, BATCHES, LINGERS, NAME_BYTES, PRIORITIES, VERSIONS};
-use crate::policy::{Batch, Concurrency, Policy, Subscription};
+use crate::limits::{ATTEMPTS, CHUNKS, LINGERS, NAME_BYTES, PRIORITIES, VERSIONS};
+use crate::policy::{Chunk, Concurrency, Policy, Subscription};
 use crate::schedule::Declaration;
 use crate::states::States;
 use crate::version::{looks_versioned, versioned};
@@ -143,7 +143,7 @@ impl Registry {
         self.disputed_limits(&mut problems);
         self.long_names(&mut problems);
         self.out_of_range(&mut problems);
-        self.slow_batches(&mut problems);
+        self.slow_chunks(&mut problems);
         self.keyed_subscribers(&mut problems);
         problems
     }
@@ -227,17 +227,17 @@ impl Registry {
         }
     }
 
-    fn slow_batches(&self, problems: &mut Vec<String>) {
-        for Policy { kind, batch, timeout, .. } in self.policies() {
-            let Some(Batch { max, linger }) = batch else { continue };
-            if !BATCHES.contains(&max) || !LINGERS.contains(&linger) {
+    fn slow_chunks(&self, problems: &mut Vec<String>) {
+        for Policy { kind, chunk, timeout, .. } in self.policies() {
+            let Some(Chunk { max, linger }) = chunk else { continue };
+            if !CHUNKS.contains(&max) || !LINGERS.contains(&linger) {
                 problems.push(format!(
-                    "job `{kind}`: `batch` must be 1 to 1000, and `linger` 1 ms to 1 minute"
+                    "job `{kind}`: `chunk` must be 1 to 1000, and `linger` 1 ms to 1 minute"
                 ));
             }
             if timeout.is_some_and(|timeout| timeout <= linger) {
                 problems.push(format!(
-                    "job `{kind}` may time out while it waits for its batch: make `linger` shorter \
+                    "job `{kind}` may time out while it waits for its chunk: make `linger` shorter \
                      than the timeout"
                 ));
             }

@@ -54,7 +54,7 @@ use crate::registry::Registry;
 use crate::schedule::{Declaration, Schedule};
 use crate::states::States;
 use crate::store::Source;
-use crate::{Registration, batch, limiter};
+use crate::{Registration, chunk, limiter};
 
 /// Runs jobs inside your process: set the queues it serves and the state your jobs need, then
 /// [`start`](Self::start) it.
@@ -99,7 +99,7 @@ impl Worker {
     fn of(source: Source) -> Self {
         Self {
             source,
-            states: batch::states(),
+            states: chunk::states(),
             registry: None,
             queues: Vec::new(),
             queue_limits: Vec::new(),

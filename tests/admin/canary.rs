@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use jobkit::admin::dead_letters::{DeadLetterFilter, DeadLetterId};
 use jobkit::admin::schedules::{ScheduleEdit, ScheduledJob};
-use jobkit::batch::{BatchJob, Member};
+use jobkit::chunk::{ChunkJob, Member};
 use jobkit::policy::encryption::{self, Keyring};
 use jobkit::report::AttemptLog;
 use jobkit::schedule::Schedule;
@@ -107,7 +107,7 @@ impl Job for Sing {
 #[derive(Serialize, Deserialize)]
 #[job(
     kind = "canaries",
-    batch = 2,
+    chunk = 2,
     linger = "1s",
     max_attempts = 1,
     redact(token),
@@ -118,9 +118,9 @@ struct Chorus {
     secret: String,
 }
 
-impl BatchJob for Chorus {
-    async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
-        let known = batch.iter().find(|member| member.token.contains(CANARY));
+impl ChunkJob for Chorus {
+    async fn run(chunk: Vec<Member<Self>>) -> jobkit::Result {
+        let known = chunk.iter().find(|member| member.token.contains(CANARY));
         Err(known.map_or_else(String::new, |member| member.token.clone() + &member.secret).into())
     }
 }
@@ -154,7 +154,7 @@ async fn world(lab: &Lab) -> WorkerHandle {
         Chorus { token, secret: secret() }.enqueue(pool).await.unwrap();
     }
     sing(Return).options().after(Duration::from_secs(3600)).enqueue(pool).await.unwrap();
-    let jobs = [Registration::of::<Sing, _>(), Registration::of_batch::<Chorus, _>()];
+    let jobs = [Registration::of::<Sing, _>(), Registration::of_chunk::<Chorus, _>()];
     let worker = lab.worker().heartbeat(Duration::from_millis(50)).jobs(jobs);
     let worker = worker.queue("default", 9).schedule("nightly", "@daily", sing(Return));
     let worker = worker.start().await.unwrap();

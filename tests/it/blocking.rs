@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use jobkit::admin::jobs::Cancelled;
-use jobkit::batch::{BatchJob, Member};
+use jobkit::chunk::{ChunkJob, Member};
 use jobkit::{Admin, Enqueue, Job, JobContext, JobId, Registration, StopReason, Worker, job};
 use jobkit_tests::{Lab, Log, wait};
 use serde::{Deserialize, Serialize};
@@ -123,16 +123,16 @@ impl Job for Holds {
 
 /// Two in a call, which blocks its thread, or that of a closure.
 #[derive(Serialize, Deserialize)]
-#[job(batch = 2, linger = "200ms", max_attempts = 2, backoff = fixed("1h"), timeout = "500ms")]
+#[job(chunk = 2, linger = "200ms", max_attempts = 2, backoff = fixed("1h"), timeout = "500ms")]
 struct Together {
     apart: bool,
 }
 
-impl BatchJob<Arc<Hand>> for Together {
-    async fn run(batch: Vec<Member<Self, Arc<Hand>>>) -> jobkit::Result {
-        match batch[0].apart {
-            true => batch[0].context().blocking(Hand::block).await,
-            false => Hand::block(batch[0].context()),
+impl ChunkJob<Arc<Hand>> for Together {
+    async fn run(chunk: Vec<Member<Self, Arc<Hand>>>) -> jobkit::Result {
+        match chunk[0].apart {
+            true => chunk[0].context().blocking(Hand::block).await,
+            false => Hand::block(chunk[0].context()),
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ fn worker(lab: &Lab, hand: &Arc<Hand>) -> Worker {
         Registration::of::<Block, _>(),
         Registration::of::<Timed, _>(),
         Registration::of::<Holds, _>(),
-        Registration::of_batch::<Together, _>(),
+        Registration::of_chunk::<Together, _>(),
     ];
     let worker = lab.worker().jobs(jobs).state(Arc::clone(hand)).queue("default", 10);
     worker.heartbeat(Duration::from_millis(100))
@@ -225,7 +225,7 @@ async fn whatever_ends_the_handler_its_job_is_kept_until_the_closure_is_back() {
 
 /// T298: the call is the work of all members, and so is a closure, whosever context began it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn t298_members_of_a_batch_are_kept_until_nothing_of_their_call_blocks() {
+async fn t298_members_of_a_chunk_are_kept_until_nothing_of_their_call_blocks() {
     for apart in [true, false] {
         let (lab, hand) = (Lab::guarded().await, Arc::<Hand>::default());
         let worker = worker(&lab, &hand).start().await.unwrap();

@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 /// The examples that are run here.
 const RUN: [&str; 15] = [
-    "batch",
+    "chunk",
     "checkpoint",
     "coalesce",
     "complete_in",
@@ -178,8 +178,8 @@ async fn the_coalesce_example_runs_once_for_each_product() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_batch_example_counts_every_visit_in_a_few_statements() {
-    let (lab, said) = said_by("batch").await;
+async fn the_chunk_example_counts_every_visit_in_a_few_statements() {
+    let (lab, said) = said_by("chunk").await;
     assert!(said.ends_with("all visits are counted\n"), "{said}");
     assert_eq!(lab.value::<i64>("select count(*) from visits where number = 100").await, 10);
     lab.check_invariants().await;

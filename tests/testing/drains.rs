@@ -226,7 +226,7 @@ async fn a_test_takes_milliseconds() {
 
 /// As a worker with so many slots does.
 #[tokio::test]
-async fn a_batch_has_as_many_jobs_as_run_at_once() {
+async fn a_chunk_has_as_many_jobs_as_run_at_once() {
     let lab = Lab::new().await;
     for (at_once, call_of) in [(1, 1), (2, 2), (4, 2)] {
         let mut tx = testing::begin(lab.pool()).await.unwrap();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use jobkit::batch::{BatchJob, Member};
+use jobkit::chunk::{ChunkJob, Member};
 use jobkit::enqueue::Topic;
 use jobkit::policy::encryption::{self, Keyring};
 use jobkit::{Job, JobContext, JobError, Registration, job};
@@ -112,15 +112,15 @@ impl Job for Nightly {
 
 /// Two are one call. The second of them fails, and says of how many.
 #[derive(Serialize, Deserialize)]
-#[job(batch = 2, linger = "1s", max_attempts = 1)]
+#[job(chunk = 2, linger = "1s", max_attempts = 1)]
 pub(crate) struct Mate {
     pub(crate) second: bool,
 }
 
-impl BatchJob for Mate {
-    async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
-        for member in &batch {
-            let failed = member.second.then(|| format!("it failed in a call of {}", batch.len()));
+impl ChunkJob for Mate {
+    async fn run(chunk: Vec<Member<Self>>) -> jobkit::Result {
+        for member in &chunk {
+            let failed = member.second.then(|| format!("it failed in a call of {}", chunk.len()));
             member.answer(failed.map_or(Ok(()), |failed| Err(failed.into())));
         }
         Ok(())
@@ -205,7 +205,7 @@ pub(crate) fn all() -> [Registration; 12] {
         Registration::of::<Coalescing, _>(),
         Registration::of::<Filed, _>(),
         Registration::of::<Brief, _>(),
-        Registration::of_batch::<Mate, _>(),
+        Registration::of_chunk::<Mate, _>(),
         Registration::of::<Resume, _>(),
         Registration::of::<Receipt, _>(),
         Registration::of::<Stock, _>(),

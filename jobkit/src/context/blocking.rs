@@ -53,7 +53,7 @@ impl<S: Send + Sync + 'static> JobContext<S> {
     /// charged as a crash.
     ///
     /// It runs within the attempt's [span](Self::span), and `Handle::current` is the handler's
-    /// runtime. In a batch, the jobs of all its members are kept. A process runs at most 512
+    /// runtime. In a chunk, the jobs of all its members are kept. A process runs at most 512
     /// closures at a time; others wait until one returns, and do not start if their handler ends
     /// first.
     ///

@@ -75,8 +75,8 @@ pub(crate) struct Report {
     claim: (i64, AtomicI64),
     /// The hidden values of its payload.
     hidden: Vec<String>,
-    /// In a batch: the hidden values of all its payloads.
-    hidden_in_batch: OnceLock<Arc<[String]>>,
+    /// In a chunk: the hidden values of all its payloads.
+    hidden_in_chunk: OnceLock<Arc<[String]>>,
     pub(crate) began: Instant,
     /// That of its worker; `None` in the user's own tests.
     listener: Option<Weak<dyn Listener>>,
@@ -121,7 +121,7 @@ impl Report {
         Self {
             claim: (0, AtomicI64::new(0)),
             hidden: Vec::new(),
-            hidden_in_batch: OnceLock::new(),
+            hidden_in_chunk: OnceLock::new(),
             began: Instant::now(),
             listener: None,
             said: Lock::default(),
@@ -151,7 +151,7 @@ impl Report {
 
     /// The values that must be hidden in texts of the attempt, the longest first.
     pub(crate) fn hidden(&self) -> &[String] {
-        self.hidden_in_batch.get().map_or(&self.hidden, |all| all)
+        self.hidden_in_chunk.get().map_or(&self.hidden, |all| all)
     }
 
     /// For attempts run by one call, whose texts are recorded for each: each hides the values of
@@ -165,7 +165,7 @@ impl Report {
         all.dedup();
         let all: Arc<[String]> = all.into();
         for report in reports {
-            let _first = report.hidden_in_batch.set(Arc::clone(&all));
+            let _first = report.hidden_in_chunk.set(Arc::clone(&all));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::job_types::JobTypes;
 use crate::registry::Registry;
 use crate::states::States;
 use crate::worker::trial::Crew;
-use crate::{Registration, batch};
+use crate::{Registration, chunk};
 
 /// How many attempts a drain makes unless it is told otherwise.
 const MOST: usize = 1000;
@@ -73,7 +73,7 @@ impl Drain {
     /// A drain of all queues, with all jobs linked into the test binary.
     pub fn new() -> Self {
         Self {
-            states: batch::states(),
+            states: chunk::states(),
             registry: None,
             queues: BTreeSet::new(),
             at_once: 1,
@@ -115,7 +115,7 @@ impl Drain {
     }
 
     /// Runs this many jobs at a time instead of one after another. A call of a
-    /// [`BatchJob`](crate::batch::BatchJob) has at most this many.
+    /// [`ChunkJob`](crate::chunk::ChunkJob) has at most this many.
     pub fn at_once(self, slots: usize) -> Self {
         Self { at_once: slots.max(1), ..self }
     }

@@ -5,7 +5,7 @@
 
 pub mod all_arguments;
 pub mod backoffs;
-pub mod batch;
+pub mod chunk;
 pub mod encrypt;
 pub mod inside_macro_rules;
 pub mod keys;

@@ -1,5 +1,5 @@
 #[derive(serde::Serialize, serde::Deserialize)]
-#[jobkit::job(batch = 0, linger = "2m")]
+#[jobkit::job(chunk = 0, linger = "2m")]
 struct IndexProduct {
     product: i64,
 }

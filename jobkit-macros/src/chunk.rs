@@ -1,4 +1,4 @@
-//! `batch` and `linger`: jobs that run together.
+//! `chunk` and `linger`: jobs that run together.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use crate::mistakes::Mistakes;
 use crate::parse::{Args, Given};
 use crate::range::{Range, integer};
 
-const BATCH: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
+const CHUNK: Range = Range { numbers: 1..=1000, in_words: "from `1` to `1000`" };
 
 /// How many jobs one call runs, and how long the first waits for the others.
-pub(crate) struct Batch {
+pub(crate) struct Chunk {
     max: u16,
     linger: Duration,
 }
 
-impl Batch {
-    /// Reads both; `linger` needs `batch`.
+impl Chunk {
+    /// Reads both; `linger` needs `chunk`.
     pub(crate) fn read(args: &Args, mistakes: &mut Mistakes) -> Option<Self> {
-        if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("batch")) {
+        if let Some(Given { name, .. }) = args.linger.as_ref().filter(|_| !args.mentions("chunk")) {
             let message =
-                format_args!("`{name}` needs a batch: add `batch = 100`, or leave `{name}` out");
+                format_args!("`{name}` needs a chunk: add `chunk = 100`, or leave `{name}` out");
             mistakes.add(name, message);
         }
-        if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("batch")) {
-            let message = "a job with `batch` has no result to keep: leave one of the two out";
+        if let (Some(Given { name, .. }), true) = (&args.result, args.mentions("chunk")) {
+            let message = "a job with `chunk` has no result to keep: leave one of the two out";
             mistakes.add(name, message);
         }
         let linger = args.linger.as_ref().map(|given| duration::read(&given.value, &LINGER));
         let linger = linger.and_then(|linger| mistakes.sift(linger));
-        let max = integer(args.batch.as_ref(), &BATCH, mistakes)?;
+        let max = integer(args.chunk.as_ref(), &CHUNK, mistakes)?;
         Some(Self { max, linger: linger.unwrap_or(Duration::from_millis(50)) })
     }
 
     /// The code of its `Some`.
     pub(crate) fn code(&self) -> TokenStream {
         let (max, linger) = (self.max, duration::code(self.linger));
-        quote!(::core::option::Option::Some(::jobkit::private::Batch {
+        quote!(::core::option::Option::Some(::jobkit::private::Chunk {
             max: #max,
             linger: #linger,
         }))

@@ -1,24 +1,24 @@
-//! Jobs that run in batches: one call for many jobs of a kind, and an outcome for each.
+//! Jobs that run in chunks: one call for many jobs of a kind, and an outcome for each.
 //!
 //! Use it for work that costs as much for a hundred jobs as for one: a bulk insert, a request that
 //! takes a list.
 //!
 //! ```
-//! use jobkit::batch::{BatchJob, Member};
+//! use jobkit::chunk::{ChunkJob, Member};
 //! use jobkit::{JobError, job};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Serialize, Deserialize)]
-//! #[job(queue = "search", batch = 100, linger = "50ms", timeout = "30s")]
+//! #[job(queue = "search", chunk = 100, linger = "50ms", timeout = "30s")]
 //! struct IndexProduct {
 //!     product: i64,
 //! }
 //!
-//! impl BatchJob for IndexProduct {
-//!     async fn run(batch: Vec<Member<Self>>) -> jobkit::Result {
-//!         let products: Vec<i64> = batch.iter().map(|member| member.product).collect();
+//! impl ChunkJob for IndexProduct {
+//!     async fn run(chunk: Vec<Member<Self>>) -> jobkit::Result {
+//!         let products: Vec<i64> = chunk.iter().map(|member| member.product).collect();
 //!         let missing = index(&products).await?; // an error is the outcome of all
-//!         for member in batch.iter().filter(|member| missing.contains(&member.product)) {
+//!         for member in chunk.iter().filter(|member| missing.contains(&member.product)) {
 //!             member.answer(Err(JobError::discard("the product is gone")));
 //!         }
 //!         Ok(()) // the outcome of all others
@@ -31,15 +31,15 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let jobs = vec![IndexProduct { product: 6 }, IndexProduct { product: 7 }];
-//! let outcomes = jobkit::batch::run_for_test(jobs, ()).await;
+//! let outcomes = jobkit::chunk::run_for_test(jobs, ()).await;
 //! assert!(outcomes[0].is_ok() && outcomes[1].is_err());
 //! # }
 //! ```
 //!
-//! Each member of a batch is a job like any other: it takes a slot, and has its own attempts,
-//! timeout (which begins before it lingers), permit, context and outcome. All jobs of a batch are
+//! Each member of a chunk is a job like any other: it takes a slot, and has its own attempts,
+//! timeout (which begins before it lingers), permit, context and outcome. All jobs of a chunk are
 //! from one queue, and there are never more than the worker has slots for that queue: give the
-//! queue as many slots as `batch`, or a multiple.
+//! queue as many slots as `chunk`, or a multiple.
 
 mod call;
 
@@ -55,35 +55,35 @@ use self::call::{Call, Gatherers};
 use crate::context::Attempt;
 use crate::error_type::AnyError;
 use crate::job_type::JobType;
-use crate::policy::Batch;
+use crate::policy::Chunk;
 use crate::returned::{HandlerFuture, Returned};
 use crate::states::States;
 use crate::stored::Stored;
 use crate::{JobContext, JobError, Result};
 
-/// What a batch of jobs does. Implement it instead of [`Job`](crate::Job) for a kind with
-/// `#[job(batch = …)]`.
+/// What a chunk of jobs does. Implement it instead of [`Job`](crate::Job) for a kind with
+/// `#[job(chunk = …)]`.
 ///
 /// `S` is the state they need, given once with [`Worker::state`](crate::Worker::state).
 #[diagnostic::on_unimplemented(
-    message = "job `{Self}` has a `batch` but does not implement `BatchJob`",
-    label = "this job has no `run` for a batch",
-    note = "write `impl jobkit::batch::BatchJob for {Self}` with `async fn run(batch: \
-            Vec<Member<Self>>) -> jobkit::Result`, or leave `batch` out and write `impl \
+    message = "job `{Self}` has a `chunk` but does not implement `ChunkJob`",
+    label = "this job has no `run` for a chunk",
+    note = "write `impl jobkit::chunk::ChunkJob for {Self}` with `async fn run(chunk: \
+            Vec<Member<Self>>) -> jobkit::Result`, or leave `chunk` out and write `impl \
             jobkit::Job`"
 )]
-pub trait BatchJob<S = ()>:
+pub trait ChunkJob<S = ()>:
     JobType<Output = ()> + Serialize + DeserializeOwned + Send + 'static
 {
-    /// Runs the jobs of a batch: at least one, in no particular order.
+    /// Runs the jobs of a chunk: at least one, in no particular order.
     ///
     /// The return value is the outcome of every member that has not been
     /// [answered](Member::answer): `Ok(())` finishes them, an error applies to each. A panic counts
     /// as an error.
-    fn run(batch: Vec<Member<Self, S>>) -> impl Future<Output = Result> + Send;
+    fn run(chunk: Vec<Member<Self, S>>) -> impl Future<Output = Result> + Send;
 }
 
-/// A member of a batch; it dereferences to its job.
+/// A member of a chunk; it dereferences to its job.
 pub struct Member<J, S = ()> {
     job: J,
     cx: JobContext<S>,
@@ -118,7 +118,7 @@ impl<J, S> Member<J, S> {
 
     /// Sets the outcome of this job, independently of the others. The outcome is recorded, and the
     /// slot freed, when the call next awaits while no [blocking work](JobContext::blocking) is
-    /// running; for the last member of a batch, once the call has returned. Only the first answer
+    /// running; for the last member of a chunk, once the call has returned. Only the first answer
     /// counts.
     pub fn answer(&self, outcome: Result) {
         self.call.answer(self.seat, outcome);
@@ -140,14 +140,14 @@ impl<J, S> fmt::Debug for Member<J, S> {
     }
 }
 
-/// Runs a batch of these jobs in a test, without a database, and returns the outcome of each. Every
+/// Runs a chunk of these jobs in a test, without a database, and returns the outcome of each. Every
 /// context is that of job 0, in the first of 20 attempts.
 ///
 /// # Panics
 /// If the handler panics.
 pub async fn run_for_test<J, S>(jobs: Vec<J>, state: S) -> Vec<Result>
 where
-    J: BatchJob<S>,
+    J: ChunkJob<S>,
     S: Send + Sync + 'static,
 {
     let cx = JobContext::for_test(state);
@@ -169,7 +169,7 @@ pub(crate) fn states() -> States {
 }
 
 /// Decodes a payload, and creates the future of a member.
-pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
+pub(crate) fn start<J: ChunkJob<S>, S: Send + Sync + 'static>(
     stored: Stored<'_>,
     attempt: Arc<Attempt>,
     states: &States,
@@ -178,7 +178,7 @@ pub(crate) fn start<J: BatchJob<S>, S: Send + Sync + 'static>(
     let state = states.get::<S>().expect("the start-up check found every state");
     let gatherers = states.get::<Gatherers>().expect("it is always there");
     let gatherer = gatherers.of::<J, S>(&attempt.queue);
-    let Batch { max, linger } = J::POLICY.batch.unwrap_or_default();
+    let Chunk { max, linger } = J::POLICY.chunk.unwrap_or_default();
     // After two crashes: this job may be what brings the others down.
     let max = usize::from(max).min(attempt.beside.saturating_add(1));
     let cx = JobContext::new(attempt, state);

@@ -1,5 +1,5 @@
 #[derive(serde::Serialize, serde::Deserialize)]
-#[jobkit::job(batch(max = 100, linger = "50ms"))]
+#[jobkit::job(chunk(max = 100, linger = "50ms"))]
 struct IndexProduct {
     product: i64,
 }

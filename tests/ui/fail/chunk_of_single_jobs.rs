@@ -1,5 +1,5 @@
 #[derive(serde::Serialize, serde::Deserialize)]
-#[jobkit::job(batch = 100)]
+#[jobkit::job(chunk = 100)]
 struct IndexProduct;
 
 impl jobkit::Job for IndexProduct {

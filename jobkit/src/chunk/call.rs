@@ -12,14 +12,14 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::{Answers, BatchJob, Member, copies};
+use super::{Answers, ChunkJob, Member, copies};
 use crate::context::Report;
 use crate::lock::Lock;
 use crate::panics::{guard, message};
 use crate::stop::Stop;
 use crate::{JobContext, JobError, Result};
 
-/// Where a worker's jobs are gathered into batches: a place for each type and queue.
+/// Where a worker's jobs are gathered into chunks: a place for each type and queue.
 #[derive(Default)]
 pub(crate) struct Gatherers(Lock<HashMap<Place, Arc<dyn Any + Send + Sync>>>);
 
@@ -27,7 +27,7 @@ pub(crate) struct Gatherers(Lock<HashMap<Place, Arc<dyn Any + Send + Sync>>>);
 type Place = (TypeId, Arc<str>);
 
 impl Gatherers {
-    pub(crate) fn of<J: BatchJob<S>, S: Send + Sync + 'static>(
+    pub(crate) fn of<J: ChunkJob<S>, S: Send + Sync + 'static>(
         &self,
         queue: &Arc<str>,
     ) -> Arc<Gatherer<J, S>> {
@@ -41,7 +41,7 @@ impl Gatherers {
 /// The call for which jobs gather.
 pub(crate) struct Gatherer<J, S>(Lock<Option<Arc<Call<J, S>>>>);
 
-impl<J: BatchJob<S>, S: Send + Sync + 'static> Gatherer<J, S> {
+impl<J: ChunkJob<S>, S: Send + Sync + 'static> Gatherer<J, S> {
     fn new() -> Self {
         Self(Lock::new(None))
     }
@@ -205,13 +205,13 @@ impl<J, S> Call<J, S> {
     }
 }
 
-impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
+impl<J: ChunkJob<S>, S: Send + Sync + 'static> Call<J, S> {
     /// Calls the handler, unless all members have left, and drops it when they do.
     pub(super) async fn run(self: Arc<Self>) {
         let gathered = self.begin();
         let Some((_, _, first)) = gathered.first() else { return };
         let span = tracing::info_span!(
-            "jobkit.batch",
+            "jobkit.chunk",
             job.kind = first.kind(),
             queue = first.queue(),
             jobs = gathered.len()
@@ -223,8 +223,8 @@ impl<J: BatchJob<S>, S: Send + Sync + 'static> Call<J, S> {
         Stop::work_together(gathered.iter().map(|(_, _, cx)| &*cx.attempt.stop));
         let stop = Arc::clone(&first.attempt.stop);
         let member = |(seat, job, cx)| Member { job, cx, call: Arc::<Self>::clone(&self), seat };
-        let batch: Vec<_> = gathered.into_iter().map(member).collect();
-        let run = at_work(&stop, guard(async { J::run(batch).await }));
+        let chunk: Vec<_> = gathered.into_iter().map(member).collect();
+        let run = at_work(&stop, guard(async { J::run(chunk).await }));
         let run = stop.timed(run).instrument(span);
         tokio::select! {
             biased;
@@ -295,6 +295,6 @@ fn read(ended: Option<Ended>) -> Result {
     match ended {
         Some(Ok(outcome)) => outcome,
         Some(Err(text)) => resume_unwind(Box::new(text)),
-        None => Err("the batch was dropped".into()),
+        None => Err("the chunk was dropped".into()),
     }
 }

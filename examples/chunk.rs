@@ -1,7 +1,7 @@
-//! A thousand jobs, and a statement for each hundred of them: `cargo run --example batch`
+//! A thousand jobs, and a statement for each hundred of them: `cargo run --example chunk`
 
 use anyhow::Context;
-use jobkit::batch::{BatchJob, Member};
+use jobkit::chunk::{ChunkJob, Member};
 use jobkit::{JobError, Worker, job};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
@@ -9,14 +9,14 @@ use sqlx::PgPool;
 /// Counts a visit of a page. Whoever serves the page enqueues one, and does not wait for the lock
 /// of its row.
 #[derive(Serialize, Deserialize)]
-#[job(queue = "visits", batch = 100, linger = "50ms")]
+#[job(queue = "visits", chunk = 100, linger = "50ms")]
 struct CountVisit {
     page: i32,
 }
 
-impl BatchJob<PgPool> for CountVisit {
-    async fn run(batch: Vec<Member<Self, PgPool>>) -> jobkit::Result {
-        let (known, unknown): (Vec<_>, Vec<_>) = batch.iter().partition(|m| m.page < 10);
+impl ChunkJob<PgPool> for CountVisit {
+    async fn run(chunk: Vec<Member<Self, PgPool>>) -> jobkit::Result {
+        let (known, unknown): (Vec<_>, Vec<_>) = chunk.iter().partition(|m| m.page < 10);
         for member in unknown {
             member.answer(Err(JobError::discard("there is no such page")));
         }
@@ -27,7 +27,7 @@ impl BatchJob<PgPool> for CountVisit {
             set number = v.number + excluded.number",
         )
         .bind(&pages)
-        .execute(batch[0].state())
+        .execute(chunk[0].state())
         .await?;
         println!("{} visits in one statement", pages.len());
         Ok(())

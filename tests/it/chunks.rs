@@ -1,9 +1,9 @@
-//! Jobs that run in batches: who meets in a call, and what becomes of each.
+//! Jobs that run in chunks: who meets in a call, and what becomes of each.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use jobkit::batch::{BatchJob, Member, run_for_test};
+use jobkit::chunk::{ChunkJob, Member, run_for_test};
 use jobkit::error::StartError;
 use jobkit::policy::Policy;
 use jobkit::{Enqueue, JobError, JobId, JobType, Registration, Worker, job};
@@ -38,7 +38,7 @@ impl Drop for Drops<'_> {
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One of a batch: its number, and what is to become of it.
+/// One of a chunk: its number, and what is to become of it.
 #[derive(Serialize, Deserialize, Clone)]
 struct Item {
     number: i64,
@@ -47,20 +47,20 @@ struct Item {
 
 /// Waits until there are four of them.
 #[derive(Serialize, Deserialize)]
-#[job(batch = 4, linger = "1m", max_attempts = 2, backoff = fixed("1h"), redact(item.then))]
+#[job(chunk = 4, linger = "1m", max_attempts = 2, backoff = fixed("1h"), redact(item.then))]
 struct Patient {
     item: Item,
 }
 
 /// Waits for others for a moment.
 #[derive(Serialize, Deserialize)]
-#[job(batch = 4, linger = "100ms", max_attempts = 2, backoff = fixed("1h"))]
+#[job(chunk = 4, linger = "100ms", max_attempts = 2, backoff = fixed("1h"))]
 struct Brief(Item);
 
 /// Has a permit, and little time.
 #[derive(Serialize, Deserialize)]
 #[job(
-    batch = 10,
+    chunk = 10,
     linger = "100ms",
     timeout = "3s",
     backoff = fixed("1h"),
@@ -69,31 +69,31 @@ struct Brief(Item);
 )]
 struct Limited(Item);
 
-impl BatchJob<Calls> for Patient {
-    async fn run(batch: Vec<Member<Self, Calls>>) -> jobkit::Result {
-        act(&batch, |member| &member.item).await
+impl ChunkJob<Calls> for Patient {
+    async fn run(chunk: Vec<Member<Self, Calls>>) -> jobkit::Result {
+        act(&chunk, |member| &member.item).await
     }
 }
 
-impl BatchJob<Calls> for Brief {
-    async fn run(batch: Vec<Member<Self, Calls>>) -> jobkit::Result {
-        act(&batch, |member| &member.0).await
+impl ChunkJob<Calls> for Brief {
+    async fn run(chunk: Vec<Member<Self, Calls>>) -> jobkit::Result {
+        act(&chunk, |member| &member.0).await
     }
 }
 
-impl BatchJob<Calls> for Limited {
-    async fn run(batch: Vec<Member<Self, Calls>>) -> jobkit::Result {
-        act(&batch, |member| &member.0).await
+impl ChunkJob<Calls> for Limited {
+    async fn run(chunk: Vec<Member<Self, Calls>>) -> jobkit::Result {
+        act(&chunk, |member| &member.0).await
     }
 }
 
-async fn act<J>(batch: &[Member<J, Calls>], item: fn(&J) -> &Item) -> jobkit::Result {
-    let calls = batch[0].state().clone();
-    let mut numbers: Vec<i64> = batch.iter().map(|member| item(member).number).collect();
+async fn act<J>(chunk: &[Member<J, Calls>], item: fn(&J) -> &Item) -> jobkit::Result {
+    let calls = chunk[0].state().clone();
+    let mut numbers: Vec<i64> = chunk.iter().map(|member| item(member).number).collect();
     numbers.sort();
     calls.begun.lock().unwrap().push(numbers);
     let mut drops = Drops(&calls, false);
-    for member in batch {
+    for member in chunk {
         match &*item(member).then {
             "succeed" => member.answer(Ok(())),
             "fail" => member.answer(Err("it failed".into())),
@@ -103,7 +103,7 @@ async fn act<J>(batch: &[Member<J, Calls>], item: fn(&J) -> &Item) -> jobkit::Re
             _ => {}
         }
     }
-    for member in batch {
+    for member in chunk {
         match &*item(member).then {
             "ignore" => std::future::pending().await,
             "call fails" => {
@@ -128,9 +128,9 @@ fn item(number: i64, then: &str) -> Item {
 
 fn worker(lab: &Lab, calls: &Calls) -> Worker {
     lab.worker().state(calls.clone()).jobs([
-        Registration::of_batch::<Patient, _>(),
-        Registration::of_batch::<Brief, _>(),
-        Registration::of_batch::<Limited, _>(),
+        Registration::of_chunk::<Patient, _>(),
+        Registration::of_chunk::<Brief, _>(),
+        Registration::of_chunk::<Limited, _>(),
     ])
 }
 
@@ -166,7 +166,7 @@ async fn expect(lab: &Lab, jobs: &[JobId], places: &[&str]) {
 }
 
 #[tokio::test]
-async fn jobs_that_fill_a_batch_begin_at_once_in_one_call() {
+async fn jobs_that_fill_a_chunk_begin_at_once_in_one_call() {
     let (lab, calls) = (Lab::guarded().await, Calls::default());
     let jobs = (1..=8).map(|number| patient(number, ""));
     let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
@@ -177,7 +177,7 @@ async fn jobs_that_fill_a_batch_begin_at_once_in_one_call() {
 }
 
 #[tokio::test]
-async fn a_batch_has_no_more_jobs_than_the_queue_has_slots() {
+async fn a_chunk_has_no_more_jobs_than_the_queue_has_slots() {
     let (lab, calls) = (Lab::guarded().await, Calls::default());
     let jobs = (1..=9).map(|number| patient(number, ""));
     let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_lone_job_waits_for_others_as_long_as_said() {
 }
 
 #[tokio::test]
-async fn a_batch_is_of_one_queue() {
+async fn a_chunk_is_of_one_queue() {
     let (lab, calls) = (Lab::guarded().await, Calls::default());
     let here = (1..=2).map(|number| Brief(item(number, "")).options());
     let there = (3..=4).map(|number| Brief(item(number, "")).options().queue("other"));
@@ -276,7 +276,7 @@ async fn a_member_that_is_cancelled_ends_alone() {
 }
 
 #[tokio::test]
-async fn a_job_that_waits_for_its_batch_ends_or_goes_back_when_it_is_told() {
+async fn a_job_that_waits_for_its_chunk_ends_or_goes_back_when_it_is_told() {
     let (lab, calls) = (Lab::guarded().await, Calls::default());
     let jobs = [1, 2].map(|number| patient(number, ""));
     let jobs = jobkit::enqueue_all(jobs, lab.pool()).await.unwrap();
@@ -306,7 +306,7 @@ async fn what_crashed_twice_runs_alone() {
 }
 
 #[tokio::test]
-async fn what_does_not_decode_or_comes_too_late_is_not_of_the_batch() {
+async fn what_does_not_decode_or_comes_too_late_is_not_of_the_chunk() {
     let (lab, calls) = (Lab::guarded().await, Calls::default());
     let mut jobs = enqueue(&lab, &["", ""]).await;
     let late = Brief(item(3, "")).options().expires(Duration::from_secs(1));
@@ -355,7 +355,7 @@ async fn a_lost_lease_drops_the_call() {
 }
 
 #[tokio::test]
-async fn a_test_runs_a_batch_without_a_database() {
+async fn a_test_runs_a_chunk_without_a_database() {
     let calls = Calls::default();
     let jobs = ["succeed", "discard", "", "call fails"].map(|then| Brief(item(1, then)));
     let outcomes = run_for_test(jobs.into(), calls.clone()).await;
@@ -374,24 +374,24 @@ impl JobType for Slow {
     type Output = ();
 
     const POLICY: Policy = Policy {
-        batch: Some(jobkit::policy::Batch { max: 0, linger: Duration::from_secs(5) }),
+        chunk: Some(jobkit::policy::Chunk { max: 0, linger: Duration::from_secs(5) }),
         timeout: Some(Duration::from_secs(5)),
         ..Policy::new("slow")
     };
 }
 
-impl BatchJob for Slow {
-    async fn run(_batch: Vec<Member<Self>>) -> jobkit::Result {
+impl ChunkJob for Slow {
+    async fn run(_chunk: Vec<Member<Self>>) -> jobkit::Result {
         Ok(())
     }
 }
 
 #[tokio::test]
-async fn a_worker_refuses_a_batch_that_cannot_be() {
+async fn a_worker_refuses_a_chunk_that_cannot_be() {
     let lab = Lab::new().await;
-    let worker = lab.worker().jobs([Registration::of_batch::<Slow, _>()]).queue("default", 1);
+    let worker = lab.worker().jobs([Registration::of_chunk::<Slow, _>()]).queue("default", 1);
     let Err(StartError::Problems(problems)) = worker.start().await else { panic!("it is refused") };
     let text = problems.to_string();
-    assert!(text.contains("`batch` must be 1 to 1000, and `linger` 1 ms to 1 minute"), "{text}");
+    assert!(text.contains("`chunk` must be 1 to 1000, and `linger` 1 ms to 1 minute"), "{text}");
     assert!(text.contains("make `linger` shorter"), "{text}");
 }
