@@ -293,7 +293,9 @@ async fn what_is_wrong_with_schedules_is_said_at_the_start() {
         .schedule("", Schedule::new("@daily"), Noop);
     let Err(StartError::Problems(problems)) = worker.start().await else { panic!("it started") };
     let problems = problems.to_string();
-    for words in ["`a`: it has 4", "leave out `after`", "`b` was given twice", "a day", "0 bytes"] {
+    for words in
+        ["`a`: expected", "found 4", "leave out `after`", "given twice", "a day", "0 bytes"]
+    {
         assert!(problems.contains(words), "{words}: {problems}");
     }
 }
