@@ -48,12 +48,12 @@ test("a queue is paused and resumed", visiting("/queues", async (page) => {
 
 test("limits are set", visiting("/concurrency", async (page) => {
   await menu(page, "Limit…");
-  await page.locator(".panel input[type=number]:visible").fill("2");
+  await page.locator(".panel input[name=running]:visible").fill("2");
   await button(page, "Set").click();
-  await said(page, "The limit of sync_account is 2");
+  await said(page, "Group sync_account is set: at most 2");
   await row(page, "acme").locator("a[data-row]").click();
   await menu(page, "Limit…");
-  await page.locator(".panel input[type=number]:visible").fill("3");
+  await page.locator(".panel input[name=running]:visible").fill("3");
   await button(page, "Set").click();
   await page.locator("#flash .flash").waitFor();
   assert.equal((await items("semaphores"))[0].override_limit, 3);
