@@ -160,10 +160,16 @@ impl Rate {
     /// This many in this time, in bursts of one second's worth, at least 1.
     #[must_use]
     pub const fn per(count: u32, time: Duration) -> Self {
-        let micros = time.as_micros() / if count == 0 { 1 } else { count as u128 };
-        let burst = 1_000_000 / if micros == 0 { 1 } else { micros };
-        let burst = if burst == 0 { 1 } else { burst as u32 };
-        Self { every: Duration::from_micros(micros as u64), burst }
+        let every = match time.checked_div(count) {
+            Some(every) => every,
+            None => time,
+        };
+        let burst = match every.as_micros() {
+            0 => 1_000_000,
+            micros @ 1..=1_000_000 => (1_000_000 / micros) as u32,
+            _ => 1,
+        };
+        Self { every, burst }
     }
 
     /// The same rate with this burst.
