@@ -198,12 +198,10 @@ impl Lab {
 
     /// [`until`](Self::until) with a patience of its own.
     pub async fn until_within(&self, patience: Duration, sql: &str) {
-        let deadline = Instant::now() + patience;
-        while self.value::<Option<bool>>(&format!("select {sql}")).await != Some(true) {
-            if Instant::now() > deadline {
-                panic!("not within {patience:?}: {sql}; there are {}", self.jobs().await);
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+        let holds =
+            || async { self.value::<Option<bool>>(&format!("select {sql}")).await == Some(true) };
+        if !holds_within(patience, holds).await {
+            panic!("not within {patience:?}: {sql}; there are {}", self.jobs().await);
         }
     }
 
@@ -321,27 +319,22 @@ pub async fn counted(worker: &WorkerHandle, finished: u64) -> Counts {
 pub async fn wait<F: Future<Output = bool>>(
     patience: Duration,
     what: &str,
-    mut holds: impl FnMut() -> F,
+    holds: impl FnMut() -> F,
 ) {
+    assert!(holds_within(patience, holds).await, "not within {patience:?}: {what}");
+}
+
+/// Whether a condition holds by then.
+async fn holds_within<F: Future<Output = bool>>(
+    patience: Duration,
+    mut holds: impl FnMut() -> F,
+) -> bool {
     let deadline = Instant::now() + patience;
     while !holds().await {
-        assert!(Instant::now() < deadline, "not within {patience:?}: {what}");
+        if Instant::now() >= deadline {
+            return false;
+        }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-}
-
-/// The statement by which code says how many jobs of each key of a group may run.
-pub fn announce_group(name: &str, running: u32) -> String {
-    format!(
-        r#"select count(*)::text from jobkit.announce_limits(
-            '[{{"scope": "group", "name": "{name}", "running": {running}}}]')"#
-    )
-}
-
-/// The statement by which code says that a limiter has one slot in a time.
-pub fn announce_limiter(name: &str, every: &str) -> String {
-    format!(
-        r#"select count(*)::text from jobkit.announce_limits(
-            '[{{"scope": "limiter", "name": "{name}", "every": "{every}", "burst": 1}}]')"#
-    )
+    true
 }

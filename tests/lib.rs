@@ -14,6 +14,7 @@ pub mod model;
 mod pages;
 mod proxy;
 mod roles;
+mod said;
 pub mod tables;
 mod vacuum;
 mod watch;
@@ -21,10 +22,9 @@ mod watch;
 pub use crate::built::built;
 pub use crate::crowd::{Crowd, Page};
 pub use crate::ended::ended;
-pub use crate::lab::{
-    Lab, Session, announce_group, announce_limiter, behind_pooler, counted, wait,
-};
+pub use crate::lab::{Lab, Session, behind_pooler, counted, wait};
 pub use crate::log::Log;
 pub use crate::proxy::{Held, Network, Proxy};
 pub use crate::roles::Roles;
+pub use crate::said::{announce_group, announce_limiter};
 pub use crate::watch::{Seen, Watch};
