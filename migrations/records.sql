@@ -23,10 +23,11 @@ begin
         union all
         -- Arrays within one have to have one length, so an array becomes JSON.
         select 'new_jobs_of', 'new_jobs', 'p jobkit.new_job', string_agg(format(case
+                when o.name is null then '''{}'''
                 when t.typarray = c.type then 'array[p.%s]'
                 else 'array[pg_catalog.to_jsonb(p.%s)]' end, c.name), ', ' order by c.at)
-        from columns c join columns o on o.record = 'new_job' and o.name = c.name
-        join pg_type t on t.oid = o.type
+        from columns c left join columns o on o.record = 'new_job' and o.name = c.name
+        left join pg_type t on t.oid = o.type
         where c.record = 'new_jobs'
         union all
         select 'new_jobs_at', 'new_jobs', 'p jobkit.new_jobs, p_at integer',

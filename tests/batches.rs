@@ -5,10 +5,10 @@
 //! what is not committed and who holds locks. A [`Program`] is a transaction as jobkit sends it,
 //! and may die before each of its statements. [`search`] tries every order of several programs.
 //!
-//! A batch has a row for each open member, and one more while it may be filled, the hold. Whoever
-//! ends a member deletes its row and adds a tally. A duty takes tallies, and looks for members: an
-//! empty batch stays empty, so it may look later, and alone. Who adds members holds a row that
-//! keeps the batch from being empty until the commit.
+//! A member is a row that whoever ends it deletes; it adds a tally as well. A duty takes tallies,
+//! locks the batch, and looks for members: an empty batch stays empty, so it may look later, and
+//! alone. Who adds members has the batch locked in a weaker way until the commit, and a look passes
+//! over a batch that somebody has locked.
 
 mod program;
 mod search;

@@ -1,6 +1,6 @@
 -- The guard of test databases: no transaction commits a violation. What it touches is noted, and at
--- its commit all those jobs and keys are looked up in `jobkit.job_violations` and
--- `jobkit.key_violations` at once: the views are the checks. It reads whole tables: not for bulk.
+-- its commit all those jobs, keys and batches are looked up in `jobkit.job_violations`,
+-- `jobkit.key_violations` and `jobkit.batch_violations` at once: the views are the checks. It reads whole tables: not for bulk.
 --
 -- A serializable transaction is not checked: what the guard reads would make it fail.
 
@@ -45,6 +45,19 @@ declare
 begin
     for v in select j.what, j.job_id from jobkit.job_violations j where j.job_id = any (p_jobs) loop
         perform guard.alarm(v.what, 'job ' || v.job_id);
+    end loop;
+end
+$$;
+
+create function guard.check_batches(p_batches bigint[]) returns void
+language plpgsql as $$
+declare
+    v record;
+begin
+    for v in
+        select b.what, b.batch_id from jobkit.batch_violations b where b.batch_id = any (p_batches)
+    loop
+        perform guard.alarm(v.what, 'batch ' || v.batch_id);
     end loop;
 end
 $$;
@@ -114,6 +127,17 @@ $$;
 create function guard.touched() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    if tg_table_name = 'batches' then
+        perform guard.note('guard.batches', to_json(coalesce(new.id, old.id)));
+        return null;
+    elsif tg_table_name like 'batch%' then
+        perform guard.note('guard.batches', to_json(coalesce(new.batch_id, old.batch_id)));
+        return null;
+    elsif tg_table_name = 'jobs' then
+        perform guard.note('guard.batches', to_json(b))
+        from unnest(array[old.batch_id, new.batch_id, old.callback_of, new.callback_of]) as b
+        where b is not null;
+    end if;
     if tg_table_name = 'claims' then
         perform guard.note('guard.jobs', to_json(j))
         from unnest(coalesce(old.job_ids, '{}') || coalesce(new.job_ids, '{}')) as j;
@@ -144,12 +168,17 @@ as $$
 declare
     v_jobs constant jsonb := guard.taken('guard.jobs');
     v_keys constant jsonb := guard.taken('guard.keys');
+    v_batches constant jsonb := guard.taken('guard.batches');
 begin
     if current_setting('transaction_isolation') = 'serializable' then
         return null;
     end if;
     if v_jobs <> '[]' then
         perform guard.check_jobs(array(select distinct jsonb_array_elements(v_jobs)::bigint));
+    end if;
+    if v_batches <> '[]' then
+        perform guard.check_batches(array(
+            select distinct jsonb_array_elements(v_batches)::bigint));
     end if;
     perform guard.check_key(k ->> 0, k ->> 1),
         case when (k ->> 2)::boolean then guard.check_limit(k ->> 0, k ->> 1) end
@@ -163,7 +192,8 @@ declare
     v_table text;
 begin
     foreach v_table in array array['semaphores', 'permits', 'blocked_executions', 'ready',
-                                   'scheduled', 'claims', 'jobs']
+                                   'scheduled', 'claims', 'jobs', 'batches', 'batch_tallies',
+                                   'batch_counts', 'batch_holds']
     loop
         execute format('create trigger touched after insert or update or delete
             on jobkit.%I for each row execute function guard.touched()', v_table);

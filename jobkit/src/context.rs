@@ -22,7 +22,7 @@ use crate::hooks::Carrier;
 use crate::limits;
 use crate::reach::Reach;
 use crate::stop::Stop;
-use crate::{JobError, JobId, StopReason};
+use crate::{BatchId, JobError, JobId, StopReason};
 
 /// What a handler knows about its job: its id, attempt and state, and when to stop.
 ///
@@ -45,6 +45,8 @@ pub(crate) struct Facts {
     pub(crate) tags: Vec<String>,
     pub(crate) metadata: Option<Box<RawValue>>,
     pub(crate) carried: Carrier,
+    /// The batch of which it is a member.
+    pub(crate) batch: Option<BatchId>,
 }
 
 /// One attempt, the same for every state type.

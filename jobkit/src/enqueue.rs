@@ -196,6 +196,39 @@ pub(crate) async fn enqueue_drafts<'c, X: Executor<'c>>(
     Ok(told(kind, ids.into_iter().map(|id| Enqueued::New(JobId(id))).collect()))
 }
 
+/// The most members of a batch in one statement.
+const PART: usize = 10_000;
+
+/// Jobs in parts that fit in a statement each; at least one, perhaps empty.
+///
+/// # Errors
+/// A job alone is too large.
+pub(crate) fn parts(jobs: &[NewJob]) -> Result<Vec<&[NewJob]>, EnqueueError> {
+    let (mut parts, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (at, job) in jobs.iter().enumerate() {
+        if at - begin == PART || at > begin && bytes + job.bytes() > BATCH_BYTES {
+            parts.push(&jobs[begin..at]);
+            (begin, bytes) = (at, 0);
+        }
+        bytes += job.bytes();
+    }
+    parts.push(&jobs[begin..]);
+    parts.iter().try_for_each(|part| fits(part))?;
+    Ok(parts)
+}
+
+/// What became of jobs of any kinds, in their order; hooks are told of the new ones.
+pub(crate) fn enqueued(jobs: &[NewJob], answers: Vec<(i64, String)>) -> Vec<Enqueued> {
+    let all: Vec<_> = answers.into_iter().map(|(id, answer)| Enqueued::of(id, &answer)).collect();
+    let mut begin = 0;
+    for kind in jobs.chunk_by(|job, next| job.kind == next.kind) {
+        let end = (begin + kind.len()).min(all.len());
+        told(kind[0].kind, all[begin..end].to_vec());
+        begin = end;
+    }
+    all
+}
+
 /// Tells hooks of the new jobs among them.
 fn told(kind: &'static str, enqueued: Vec<Enqueued>) -> Vec<Enqueued> {
     meter::enqueued(kind, enqueued.len());

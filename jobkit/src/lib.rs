@@ -4,12 +4,15 @@
 pub mod admin;
 pub mod around;
 mod backoff;
+pub mod batch;
+mod batch_end;
 pub mod chunk;
 mod connect;
 mod context;
 mod denied;
 #[cfg_attr(not(feature = "encrypt"), path = "encryption/without.rs")]
 mod encryption;
+mod end;
 pub mod enqueue;
 pub mod error;
 mod error_type;
@@ -59,10 +62,11 @@ pub use jobkit_macros::job;
 
 pub use crate::admin::Admin;
 pub use crate::backoff::Backoff;
+pub use crate::batch::Batch;
 pub use crate::connect::connect;
 pub use crate::context::JobContext;
 pub use crate::enqueue::{Enqueue, enqueue_all};
-pub use crate::id::JobId;
+pub use crate::id::{BatchId, JobId};
 pub use crate::job::Job;
 pub use crate::job_type::JobType;
 pub use crate::migrate::{migrate, migration_sql};

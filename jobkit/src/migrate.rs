@@ -55,6 +55,7 @@ const TABLES: &[Step] = tables! {
     13 "0013_audit" readable_by 1,
     14 "0014_measures" readable_by 1,
     15 "0015_storage" readable_by 1,
+    16 "0016_batches" readable_by 1,
 };
 
 /// How long to wait for a connection.

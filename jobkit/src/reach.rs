@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use crate::JobId;
+use crate::batch_end::BatchEnd;
+use crate::end::End;
 use crate::error::{ContextError, DatabaseError};
 use crate::returned::Returned;
+use crate::{BatchId, JobId};
 
 /// An answer of the database.
 pub(crate) type Answer<'a, T, E = DatabaseError> =
@@ -61,6 +63,13 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
 
     /// The last checkpoint, as JSON.
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>>;
+
+    /// The batch that this job is a callback of, and how many members it has had with each outcome.
+    fn batch_end(&self, job: JobId) -> Answer<'_, Option<BatchEnd>>;
+
+    /// The next members of a batch that have ended, after this job.
+    fn members_ended(&self, batch: BatchId, after: i64, rows: i64)
+    -> Answer<'_, Vec<(JobId, End)>>;
 
     /// Moves a running job from a claim (worker and number) that lists others, too, into a claim of
     /// its own, and returns the number of that; `None` if the worker no longer holds the job.

@@ -35,7 +35,9 @@ create table jobkit.jobs (
     awaited boolean,                             -- a session waits for its end
     due_since timestamptz,                       -- when it was due, if duplicates changed it later
     waits_since timestamptz,                     -- start of the current waits, as for a 429
-    terms jsonb                                  -- of this one job (`require_terms`)
+    terms jsonb,                                 -- of this one job (`require_terms`)
+    batch_id bigint,                             -- the batch of which it is a member
+    callback_of bigint                           -- the batch that it is a callback of
 );
 -- Uncompressed, so that a claim can tell the size of payloads without reading them.
 alter table jobkit.jobs alter column args set storage external,
@@ -75,6 +77,7 @@ create table jobkit.finished (
     version smallint,
     result json,                                 -- what it returned
     terms jsonb,
+    batch_id bigint,
     primary key (job_id, expires_at)
 ) partition by range (expires_at);
 -- Ended jobs that did not succeed: few compared with those that did.
@@ -125,7 +128,9 @@ create table jobkit.dead_letters (
     unique_scope text collate "C",               -- the unique key, which its replay may hold
     unique_key text collate "C",
     unique_while text,
-    terms jsonb
+    terms jsonb,
+    batch_id bigint,                             -- the batch of the last job
+    callback_of bigint
 );
 -- One for each kind and key; those without a key are distinguished by their ids.
 create unique index dead_letters_key on jobkit.dead_letters
@@ -229,7 +234,7 @@ create type jobkit.new_job as (
 );
 
 -- new_jobs: many of them, with an array for each column: the cheapest form for a server to receive
--- and unpack. An empty array is null for every job.
+-- and unpack. An empty array is null for every job. A lone job is in no batch.
 create type jobkit.new_jobs as (
     kind text[],
     queue text[],
@@ -249,7 +254,9 @@ create type jobkit.new_jobs as (
     unique_while text[],
     unique_for interval[],
     on_duplicate text[],
-    terms jsonb[]
+    terms jsonb[],
+    batch_id bigint[],
+    callback_of bigint[]
 );
 
 -- outcome: how an attempt of a claimed job ended, by a word that `settle_one` knows. An `error`
@@ -300,5 +307,6 @@ create type jobkit.claimed as (
     metadata jsonb,
     terms jsonb,
     waited interval,                             -- since it was due
+    batch_id bigint,                             -- the batch of which it is a member
     note json
 );

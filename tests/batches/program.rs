@@ -11,7 +11,7 @@ pub enum Program {
     AddByMember(u8, u8),
     /// Who opened the batch adds a member.
     AddByOpener(u8),
-    /// Who opened it closes it.
+    /// Who opened the batch closes it.
     Close,
     /// Takes tallies and looks whether the batch has ended. It begins again as long as there are
     /// tallies.
@@ -25,24 +25,26 @@ pub enum Program {
 pub enum Mistake {
     /// An end adds a tally only if it sees no other member.
     TallyOfLast,
-    /// A reap deletes the row of the member, too.
+    /// A reap lets the member leave, too.
     ReapEnds,
     /// A look sees members as of a statement before the one that takes the tallies.
     LookEarly,
+    /// A look sees members as of a statement before the one that locks the batch.
+    LookUnlocked,
     /// A look commits that it took the tallies before it looks.
     TakeApart,
+    /// A look goes on where somebody has the batch locked, and leaves no tally.
+    HeldSkipped,
     /// The callback becomes ready in a transaction after that of the look.
     CallbackApart,
     /// A look makes the callback ready without asking whether the batch is still open.
     EndUnchecked,
-    /// A look goes on where somebody has the callback locked.
+    /// A look goes on where somebody has the callback locked, and leaves no tally.
     CallbackSkipped,
-    /// A member adds others without locking its claim.
+    /// Who adds members does not lock the batch.
     AddUnlocked,
-    /// A member that adds others looks for its claim, but does not lock it.
-    AddUnheld,
-    /// An opener adds members without locking the hold.
-    OpenUnheld,
+    /// Who adds members locks the batch, and does not ask whether it has ended.
+    AddUnchecked,
     /// A close adds no tally.
     CloseQuietly,
 }
@@ -92,8 +94,8 @@ impl Session {
         let did = match self.program {
             Program::Settle(job) => settle(world, me, job, at, wrong),
             Program::Reap(job) => reap(world, me, job, at, wrong),
-            Program::AddByMember(job, new) => add(world, me, Row::Claim(job), new, at, wrong),
-            Program::AddByOpener(new) => add(world, me, Row::Hold, new, at, wrong),
+            Program::AddByMember(job, new) => add(world, me, Row::Member(job), new, at, wrong),
+            Program::AddByOpener(new) => add(world, me, Row::Open, new, at, wrong),
             Program::Close => close(world, me, at, wrong),
             Program::Look => self.look(world, me, at, wrong),
             Program::CancelCallback => cancel(world, me, at),
@@ -117,7 +119,7 @@ impl Session {
         true
     }
 
-    /// Takes the tallies that nobody else takes, looks for members, ends the batch.
+    /// Takes the tallies that nobody else takes, locks the batch, looks for members, ends it.
     fn look(&mut self, world: &mut World, me: u8, at: u8, wrong: Option<Mistake>) -> Did {
         match at {
             0 if wrong == Some(Mistake::LookEarly) && self.seen == 0 => {
@@ -125,16 +127,21 @@ impl Session {
                 Did::Stays
             }
             0 => take(world, me, wrong),
-            1 => {
+            1 if wrong == Some(Mistake::LookUnlocked) && self.seen == 0 => {
+                self.seen = world.snapshot(me) | EARLY;
+                Did::Stays
+            }
+            1 => hold(world, me, wrong),
+            2 => {
                 if self.seen == 0 {
                     self.seen = world.snapshot(me);
                 }
-                let open = Row::members().chain([Row::Hold]);
+                let open = Row::members().chain([Row::Open]);
                 let is_empty = !open.into_iter().any(|row| self.seen >> row.at() & 1 == 1);
                 if is_empty { Did::Next } else { Did::Commits }
             }
-            2 => end(world, me, wrong),
-            _ => call(world, me, wrong),
+            3 => end(world, me, wrong),
+            _ => call(world, me),
         }
     }
 }
@@ -153,32 +160,47 @@ fn take(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
     if took { Did::Next } else { Did::Waits }
 }
 
-/// Ends the batch, unless another look has.
-fn end(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
-    match world.lock(me, Row::Batch) {
-        None => Did::Waits,
-        Some(false) if wrong != Some(Mistake::EndUnchecked) => Did::Commits,
-        Some(_) => {
-            world.write(me, Row::Batch, false);
-            if wrong == Some(Mistake::CallbackApart) {
-                world.end(me, true);
-            }
-            Did::Next
-        }
+/// Locks the batch, unless it has ended. Where somebody holds it, a tally stays for a next look.
+fn hold(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
+    if world.is_taken(me, Row::Batch) || world.is_taken(me, Row::Open) {
+        return put_off(world, me, wrong == Some(Mistake::HeldSkipped));
     }
+    world.lock(me, Row::Open);
+    let is_open = world.lock(me, Row::Batch) == Some(true);
+    if is_open || wrong == Some(Mistake::EndUnchecked) { Did::Next } else { Did::Commits }
 }
 
-/// Makes the callback ready, unless somebody has it locked: then the tallies stay for a next look.
-fn call(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
+fn put_off(world: &mut World, me: u8, forgets: bool) -> Did {
+    if !forgets {
+        world.write(me, Row::Tally(me), true);
+    }
+    Did::Commits
+}
+
+/// Ends the batch, unless somebody has the callback locked.
+fn end(world: &mut World, me: u8, wrong: Option<Mistake>) -> Did {
     if world.is_taken(me, Row::Callback) {
         let skips = wrong == Some(Mistake::CallbackSkipped);
-        return if skips { Did::Commits } else { Did::GivesUp };
+        if skips {
+            world.write(me, Row::Batch, false);
+        }
+        return put_off(world, me, skips);
     }
-    let waits = world.lock(me, Row::Callback) == Some(true);
-    if waits || wrong == Some(Mistake::EndUnchecked) {
-        world.write(me, Row::Callback, false);
-        world.write(me, Row::Ready, true);
+    world.write(me, Row::Batch, false);
+    if wrong == Some(Mistake::CallbackApart) {
+        world.end(me, true);
     }
+    Did::Next
+}
+
+/// Makes the callback ready, if it waits.
+fn call(world: &mut World, me: u8) -> Did {
+    if world.is_taken(me, Row::Callback) {
+        return Did::Waits;
+    }
+    world.lock(me, Row::Callback);
+    world.write(me, Row::Callback, false);
+    world.write(me, Row::Ready, true);
     Did::Commits
 }
 
@@ -224,23 +246,28 @@ fn reap(world: &mut World, me: u8, job: u8, at: u8, wrong: Option<Mistake>) -> D
     }
 }
 
-/// Whatever keeps the batch open, then the new member, which runs at once.
-fn add(world: &mut World, me: u8, holds: Row, new: u8, at: u8, wrong: Option<Mistake>) -> Did {
-    let unheld = match holds {
-        Row::Hold => wrong == Some(Mistake::OpenUnheld),
-        _ => wrong == Some(Mistake::AddUnheld),
-    };
+/// The batch, then whether the adder may (`allows`), then the new member, which runs at once.
+fn add(world: &mut World, me: u8, allows: Row, new: u8, at: u8, wrong: Option<Mistake>) -> Did {
+    let sees = |world: &World, row: Row| world.snapshot(me) >> row.at() & 1 == 1;
     match at {
-        0 if wrong == Some(Mistake::AddUnlocked) && holds != Row::Hold => Did::Next,
-        0 if unheld && world.has(holds) => Did::Next,
-        0 => match world.share(me, holds) {
+        0 if wrong == Some(Mistake::AddUnlocked) => {
+            if world.has(Row::Batch) {
+                Did::Next
+            } else {
+                Did::Fails
+            }
+        }
+        0 => match world.share(me, Row::Batch) {
             None => Did::Waits,
-            Some(false) => Did::Fails,
-            Some(true) => Did::Next,
+            Some(false) if wrong != Some(Mistake::AddUnchecked) => Did::Fails,
+            Some(_) => Did::Next,
         },
-        1 => {
+        1 if sees(world, allows) || wrong == Some(Mistake::AddUnchecked) => Did::Next,
+        1 => Did::Fails,
+        2 => {
             world.write(me, Row::Member(new), true);
             world.write(me, Row::Claim(new), true);
+            world.write(me, Row::Tally(me), true);
             Did::Next
         }
         _ => Did::Commits,
@@ -249,11 +276,12 @@ fn add(world: &mut World, me: u8, holds: Row, new: u8, at: u8, wrong: Option<Mis
 
 fn close(world: &mut World, me: u8, at: u8, wrong: Option<Mistake>) -> Did {
     match at {
-        0 => match world.lock(me, Row::Hold) {
+        // A look that holds the batch keeps it from being changed; who adds to it does not.
+        0 => match world.lock(me, Row::Open) {
             None => Did::Waits,
             Some(false) => Did::Fails,
             Some(true) => {
-                world.write(me, Row::Hold, false);
+                world.write(me, Row::Open, false);
                 if wrong != Some(Mistake::CloseQuietly) {
                     world.write(me, Row::Tally(me), true);
                 }

@@ -105,13 +105,13 @@ impl State {
     fn called(&self, at: usize, next: &Self) -> bool {
         let session = &self.sessions[at];
         session.program == Program::Look
-            && matches!(session.now, Now::At(3..))
+            && matches!(session.now, Now::At(4..))
             && next.sessions[at].now == Now::At(0)
     }
 
     fn broken(&self, rests: bool) -> Option<Broken> {
         let world = &self.world;
-        let is_open = Row::members().chain([Row::Hold]).any(|row| world.has(row));
+        let is_open = Row::members().chain([Row::Open]).any(|row| world.has(row));
         let runs = Row::claims().any(|row| world.has(row));
         if !world.has(Row::Batch) && (is_open || runs) {
             return Some(Broken::EndedEarly);

@@ -3,8 +3,9 @@
 pub enum Row {
     /// The batch: it is there while it is open.
     Batch,
-    /// The hold of who may still fill it.
-    Hold,
+    /// That the batch may still be filled: a column of its row, which the server locks apart from
+    /// its key.
+    Open,
     /// The callback, while it waits.
     Callback,
     /// The callback, once it is ready.
@@ -25,7 +26,7 @@ impl Row {
     pub(super) fn at(self) -> usize {
         match self {
             Self::Batch => 0,
-            Self::Hold => 1,
+            Self::Open => 1,
             Self::Callback => 2,
             Self::Ready => 3,
             Self::Member(job) => 4 + usize::from(job),

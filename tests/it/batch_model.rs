@@ -6,11 +6,11 @@ use jobkit_tests::batches::{Broken, Mistake, Program, Row, World, search};
 
 use Program::{AddByMember, AddByOpener, CancelCallback, Close, Look, Reap, Settle};
 
-/// A batch of which so many members run; with a hold it may be filled.
-fn world(members: u8, hold: bool) -> World {
+/// A batch of which so many members run, and which may be open for more.
+fn world(members: u8, open: bool) -> World {
     let mut rows = vec![Row::Batch, Row::Callback];
     rows.extend((0..members).flat_map(|job| [Row::Member(job), Row::Claim(job)]));
-    rows.extend(hold.then_some(Row::Hold));
+    rows.extend(open.then_some(Row::Open));
     World::new(&rows)
 }
 
@@ -50,19 +50,14 @@ fn every_design_that_was_not_taken_fails() {
         (Mistake::TallyOfLast, &two, ends, 0, Broken::Stuck),
         (Mistake::ReapEnds, &one, &[Reap(0), Settle(0), Look], 0, Broken::EndedEarly),
         (Mistake::LookEarly, &two, ends, 0, Broken::Stuck),
+        (Mistake::LookUnlocked, &one, adds, 0, Broken::EndedEarly),
         (Mistake::TakeApart, &one, &[Settle(0), Look], 1, Broken::Stuck),
+        (Mistake::HeldSkipped, &one, adds, 1, Broken::Stuck),
         (Mistake::CallbackApart, &one, &[Settle(0), Look], 1, Broken::Stuck),
         (Mistake::EndUnchecked, &two, &[Settle(0), Settle(1), Look, Look], 0, Broken::CalledTwice),
         (Mistake::CallbackSkipped, &one, &[Settle(0), Look, CancelCallback], 0, Broken::Stuck),
         (Mistake::AddUnlocked, &one, adds, 0, Broken::EndedEarly),
-        (Mistake::AddUnheld, &one, adds, 0, Broken::EndedEarly),
-        (
-            Mistake::OpenUnheld,
-            &open,
-            &[AddByOpener(1), Close, Settle(0), Look],
-            0,
-            Broken::EndedEarly,
-        ),
+        (Mistake::AddUnchecked, &one, adds, 0, Broken::EndedEarly),
         (Mistake::CloseQuietly, &open, &[Settle(0), Close, Look], 0, Broken::Stuck),
     ] {
         let found = search(world, programs, deaths, Some(mistake));

@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 /// The examples that are run here.
-const RUN: [&str; 15] = [
+const RUN: [&str; 16] = [
     "chunk",
     "checkpoint",
     "coalesce",
@@ -23,6 +23,7 @@ const RUN: [&str; 15] = [
     "concurrency",
     "dead_letters",
     "demo",
+    "document",
     "encryption",
     "layers",
     "limiter",
@@ -46,7 +47,9 @@ fn examples_are_short() {
     assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
     let dead_letters = read("dead_letters.rs");
     assert!(dead_letters.lines().count() <= 110, "dead_letters.rs may have 110 lines");
-    assert!(read("limits.rs").lines().count() <= 80, "limits.rs may have 80 lines");
+    for example in ["limits.rs", "document.rs"] {
+        assert!(read(example).lines().count() <= 80, "{example} may have 80 lines");
+    }
     let minimal = read("minimal.rs");
     let lines = minimal.lines().filter(|line| !line.trim().is_empty());
     assert!(lines.count() <= 45, "minimal.rs may have 45 lines that are not blank");
@@ -212,6 +215,13 @@ async fn the_limits_example_keeps_to_rates_rests_and_expiry() {
 async fn the_results_example_waits_for_its_answers() {
     let (lab, said) = said_by("results").await;
     assert!(said.starts_with("420 cents\njob ") && said.ends_with(" has finished\n"), "{said}");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_example_merges_all_pages_once() {
+    let (lab, said) = said_by("document").await;
+    assert_eq!(said, "200 of 200 pages, the last: Some(\"text of page 200\")\n");
     lab.check_invariants().await;
 }
 

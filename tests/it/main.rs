@@ -18,6 +18,7 @@ mod ahead;
 mod around;
 mod badinput;
 mod batch_model;
+mod batches;
 mod blocking;
 mod bounds;
 mod causes;

@@ -50,6 +50,7 @@ macro_rules! mutants {
 }
 
 mod awaited;
+mod batches;
 mod coalesce;
 mod completion;
 mod dead_letters;
@@ -139,6 +140,7 @@ fn each_is_found(mutants: &'static [Mutant]) {
 #[test]
 fn each_mutant_of_a_wait_is_found_by_its_race() {
     each_is_found(awaited::MUTANTS);
+    each_is_found(batches::MUTANTS);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 pub(crate) mod acknowledged;
 pub(crate) mod ahead;
 pub(crate) mod awaited;
+pub(crate) mod batches;
 pub(crate) mod blocked;
 pub(crate) mod calls;
 pub(crate) mod cancel;

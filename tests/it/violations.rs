@@ -88,6 +88,52 @@ const CASES: &[(&str, &str, &str)] = &[
         "ended and live",
         "5",
     ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead, closed_at, ended_at)
+        values (1, now(), false, now(), now());
+        update jobkit.jobs set batch_id = 1 where id = 5;
+        insert into jobkit.batch_counts (batch_id, outcome, jobs) values (1, 'add', 1)",
+        "ended batch with a live member",
+        "batch 1",
+    ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead, closed_at, ended_at)
+        values (1, now(), true, now(), now());
+        insert into jobkit.batch_holds (batch_id, job_id, dead_letter_id) values (1, 99, 99)",
+        "ended batch with a dead letter that keeps it open",
+        "batch 1",
+    ),
+    (
+        "update jobkit.jobs set batch_id = 1 where id = 5",
+        "member of a batch that does not exist",
+        "batch 1",
+    ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead, closed_at)
+        values (1, now(), false, now())",
+        "empty batch that nobody will look at",
+        "batch 1",
+    ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead, closed_at, ended_at, then_job)
+        values (1, now(), false, now(), now(), 6);
+        update jobkit.jobs set callback_of = 1, run_at = jobkit.parked() where id = 6;
+        update jobkit.scheduled set run_at = jobkit.parked() where job_id = 6",
+        "callback of an ended batch still waits for it",
+        "batch 1",
+    ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead) values (1, now(), true);
+        insert into jobkit.batch_holds (batch_id, job_id, dead_letter_id) values (1, 99, 99)",
+        "kept open by a dead letter that is resolved or gone",
+        "batch 1",
+    ),
+    (
+        "insert into jobkit.batches (id, created_at, hold_dead) values (1, now(), false);
+        insert into jobkit.batch_tallies (batch_id, outcome, jobs) values (1, 'add', 1)",
+        "counts of a batch do not add up",
+        "batch 1",
+    ),
 ];
 
 /// The same with tables that no guard watches: they only ever grow.
@@ -152,7 +198,7 @@ async fn no_violation_goes_untested() {
     let lab = Lab::new().await;
     let sql = r"select t.text from pg_views v,
             regexp_matches(v.definition, '''([^'']* [^'']*)''::text', 'g') as t (text)
-        where v.viewname in ('job_violations', 'key_violations')";
+        where v.viewname in ('job_violations', 'key_violations', 'batch_violations')";
     let texts: Vec<Vec<String>> = sqlx::query_scalar(sql).fetch_all(lab.pool()).await.unwrap();
     let texts: BTreeSet<String> = texts.into_iter().flatten().collect();
     assert!(texts.len() > 15, "the views were not read: {texts:?}");
@@ -172,11 +218,13 @@ async fn the_guard_refuses_each_violation() {
         let found = violations(&mut session).await;
         let error = session.run("commit").await.expect_err(sql);
         let error = error.into_database_error().unwrap();
-        let name = |who: &str| if who.contains(' ') { "key" } else { "job" };
-        let mut messages = found.iter().map(|(what, who)| {
-            let kind = name(who);
-            format!("guard: {what} ({kind} {who})")
-        });
+        let name = |who: &str| match who.split_once(' ') {
+            Some(("batch", _)) => "",
+            Some(_) => "key ",
+            None => "job ",
+        };
+        let mut messages =
+            found.iter().map(|(what, who)| format!("guard: {what} ({}{who})", name(who)));
         assert_eq!(error.code().as_deref(), Some("JK099"), "{sql}: {error}");
         assert!(messages.any(|message| message == error.message()), "{sql}: {error}");
     }

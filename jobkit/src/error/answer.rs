@@ -8,6 +8,12 @@ use super::{DatabaseError, QueueFull, SchemaError};
 /// The SQLSTATE of an enqueue to a queue that is full.
 pub(crate) const QUEUE_FULL: &str = "JK009";
 
+/// The SQLSTATE of jobs for a batch that takes no more.
+pub(super) const BATCH_CLOSED: &str = "JK011";
+
+/// The SQLSTATE of a callback whose unique key is taken.
+pub(super) const CALLBACK_EXISTS: &str = "JK012";
+
 /// The SQLSTATE of a lock that was not available in time.
 const LOCKED: &str = "55P03";
 
@@ -64,6 +70,13 @@ impl DatabaseError {
             }
             _ => None,
         }
+    }
+
+    /// What the server said, without our name.
+    pub(super) fn message(&self) -> Option<String> {
+        let Self::Failed(error) = self else { return None };
+        let message = error.as_database_error()?.message();
+        Some(message.strip_prefix("jobkit: ").unwrap_or(message).to_owned())
     }
 
     /// Whether the history has no table for the day of a job's expiry: it was dropped and is to be

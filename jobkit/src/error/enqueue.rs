@@ -1,8 +1,10 @@
+use super::answer::{BATCH_CLOSED, CALLBACK_EXISTS};
 use super::{DatabaseError, InvalidValue};
 
 /// Why nothing was enqueued or published.
 ///
-/// Except for [`QueueFull`](Self::QueueFull) and [`Database`](Self::Database), nothing was sent, so
+/// Except for [`QueueFull`](Self::QueueFull), [`BatchClosed`](Self::BatchClosed),
+/// [`CallbackExists`](Self::CallbackExists) and [`Database`](Self::Database), nothing was sent, so
 /// your transaction stays usable.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -56,6 +58,13 @@ pub enum EnqueueError {
     /// An option, a key or the payload is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
+    /// The batch takes no more members: it was closed or cancelled, or has ended.
+    #[error("the batch takes no more jobs: {0}")]
+    BatchClosed(String),
+    /// Another job has the unique key of a callback, so the batch was not enqueued. Give each
+    /// batch a callback with a key of its own, or none.
+    #[error("the batch was not enqueued: {0}; give its callback a unique key of its own, or none")]
+    CallbackExists(String),
     /// The queue is full.
     #[error(transparent)]
     QueueFull(#[from] QueueFull),
@@ -66,7 +75,11 @@ pub enum EnqueueError {
 
 impl From<DatabaseError> for EnqueueError {
     fn from(error: DatabaseError) -> Self {
-        QueueFull::of(&error).map_or(Self::Database(error), Self::QueueFull)
+        match (error.code().as_deref(), error.message()) {
+            (Some(BATCH_CLOSED), Some(why)) => Self::BatchClosed(why),
+            (Some(CALLBACK_EXISTS), Some(why)) => Self::CallbackExists(why),
+            _ => QueueFull::of(&error).map_or(Self::Database(error), Self::QueueFull),
+        }
     }
 }
 

@@ -16,6 +16,10 @@ macro_rules! functions {
 const FUNCTIONS: &[(&str, &str)] = functions! {
     attention { acknowledge blocked_lanes unacknowledge }
     audit { note note_ended note_jobs prune_audit }
+    batches {
+        add_to_batch cancel_batch close_batch count_batch end_batch hold_batch join_batches
+        leave_batches look_at_batches open_batch prune_batches release_held wake_callbacks
+    }
     causes { mute_cause note_cause }
     coalesce { coalesce_blocked coalesce_end coalesce_picked coalesce_seen coalesce_take }
     completion { complete completion part }
@@ -89,7 +93,7 @@ const VIEWS: &[(&str, &str)] = functions! {
     roles {
         shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
     }
-    violations { places job_violations key_violations violations }
+    violations { places job_violations key_violations batch_violations violations }
     lists { claimed_jobs listed_jobs }
 };
 

@@ -17,8 +17,9 @@ use self::form::Form;
 use super::count::index;
 use super::lane::Lane;
 use super::read::{FromColumn, from_column};
-use super::record::{Column, columns};
+use super::record::{Column, Sent, columns, record};
 use super::time::interval;
+use crate::BatchId;
 use crate::context::Facts;
 use crate::terms::Terms;
 
@@ -97,6 +98,17 @@ pub(super) fn sent(jobs: &[NewJob]) -> (&'static str, Result<PgArguments, BoxDyn
     (form.sql(), added.map(|()| parameters))
 }
 
+/// The record of any number of jobs, with all columns, from parameters of which the first has this
+/// number …
+pub(super) fn record_of_many(first: usize) -> String {
+    record("new_jobs", COLUMNS.iter().chain(UNIQUE), first, Sent::Many)
+}
+
+/// … and these parameters.
+pub(super) fn add_many(jobs: &[NewJob], to: &mut PgArguments) -> Result<(), BoxDynError> {
+    COLUMNS.iter().chain(UNIQUE).try_for_each(|column| (column.all)(jobs, to))
+}
+
 /// The same as text, for any driver.
 pub(super) fn written(jobs: &[NewJob]) -> (&'static str, Vec<Option<String>>) {
     let form = Form::of(jobs, true);
@@ -154,6 +166,7 @@ impl ClaimedJob {
             tags: of.read::<Option<_>>(at.tags).unwrap_or_default(),
             metadata: of.read(at.metadata),
             carried: take(&mut terms.carried),
+            batch: of.read::<Option<i64>>(at.batch_id).map(BatchId),
         };
         let mut job = Self {
             id: row.try_get(at.job_id)?,
@@ -192,7 +205,7 @@ macro_rules! places {
 
 places! {
     job_id kind queue lane attempt max_attempts crashes snoozes created_at cancelled keyed args tags
-    metadata terms waited note
+    metadata terms waited batch_id note
 }
 
 /// Reads a row even if something is wrong with it.

@@ -10,6 +10,7 @@
 mod address;
 mod announce;
 mod ask;
+mod batches;
 mod call;
 mod claim;
 mod completion;
@@ -44,6 +45,9 @@ pub(crate) use self::announce::{
     ChangedLimit, SaidLimit, announce, announce_limits, announce_subscriptions,
 };
 pub(crate) use self::ask::Ask;
+pub(crate) use self::batches::{
+    add_to_batch, batch_of_callback, close_batch, look_at_batches, members_ended, open_batch,
+};
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed};
 pub(crate) use self::completion::{complete, completion, part};
@@ -78,8 +82,8 @@ pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, claim_jobs, crashed, days_there, deregister, durability, expired_days,
     hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
-    promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs, reap_claim,
-    reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,
+    promote, prune_audit, prune_batches, prune_keys, prune_measures, prune_resolved, prune_runs,
+    reap_claim, reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,
     stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
     sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };
@@ -91,4 +95,4 @@ pub(crate) use self::testing::{
 };
 pub(crate) use self::time::{Time, interval, interval_text};
 pub(crate) use self::turns::Turns;
-pub(crate) use self::wait::{Awaited, EndRow, await_jobs, ends_of};
+pub(crate) use self::wait::{Awaited, await_jobs, ends_of};

@@ -31,6 +31,8 @@ pub(crate) struct Settlement {
     pub(crate) took: Duration,
     /// The queue of a job with a concurrency key: the next job with its permit may run in its slot.
     pub(crate) keyed_in: Option<usize>,
+    /// Whether the job is a member of a batch, which may end with it.
+    pub(crate) in_batch: bool,
     /// Set if the handler ran, or was too late to run.
     pub(crate) ran: Option<Ran>,
     /// It stands in for an outcome that the database refused.
@@ -84,6 +86,7 @@ impl Settlement {
             keep: None,
             took: Duration::ZERO,
             keyed_in: None,
+            in_batch: false,
             ran: None,
             stand_in: false,
             stuck: false,

@@ -214,6 +214,8 @@ pub(crate) struct Promoted {
     pub(crate) operating: bool,
     /// Whether a schedule is due.
     pub(crate) firing: bool,
+    /// Whether something has changed in a batch.
+    pub(crate) tallied: bool,
     /// Whether the worker sleeps, so that enqueues notify it of everything that becomes due until
     /// it looks again.
     pub(crate) told: bool,
@@ -222,7 +224,7 @@ pub(crate) struct Promoted {
 }
 
 from_row! {
-    Promoted { jobs: "promoted", next: "next_in", operating, firing, told, look_in }
+    Promoted { jobs: "promoted", next: "next_in", operating, firing, tallied, told, look_in }
 }
 
 // Permits that became free.
@@ -283,6 +285,10 @@ statements! {
     /// Removes old entries of the audit, the oldest first; returns how many.
     fn prune_audit(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_audit($1, $2)", debug_span!("jobkit.prune");
+
+    /// Removes batches that ended a while ago; returns how many.
+    fn prune_batches(keep: PgInterval, limit: i32) -> One<i32>
+        = "select jobkit.prune_batches($1, $2)", debug_span!("jobkit.prune");
 
     /// Removes rows of unique keys that hold nothing any more; returns how many.
     fn prune_keys(limit: i32) -> One<i32>

@@ -2,6 +2,7 @@
 
 use super::call::statements;
 use super::read::{from_column, from_row};
+use crate::end::EndRow;
 
 /// The state of a job that somebody waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +25,6 @@ fn awaited(state: &str) -> Awaited {
         "held" => Awaited::Held,
         _ => Awaited::Gone,
     }
-}
-
-/// How a job ended.
-#[derive(Debug)]
-pub(crate) struct EndRow {
-    pub(crate) job: i64,
-    /// `finish`, `discard`, `cancel` or `dead`.
-    pub(crate) outcome: String,
-    /// Why, or why the result is not kept.
-    pub(crate) reason: Option<String>,
-    pub(crate) result: Option<String>,
 }
 
 from_row! {

@@ -40,14 +40,16 @@ begin
     insert into jobkit.dead_letters as d (id, kind, key, job_id, queue, priority, max_attempts,
         reason, error, fingerprint, errors, attempt, attempts, snoozes, created_at,
         first_failed_at, failed_at, replay_at, worker_id, concurrency_group, concurrency_key,
-        args, tags, metadata, version, unique_scope, unique_key, unique_while, terms)
+        args, tags, metadata, version, unique_scope, unique_key, unique_while, terms,
+        batch_id, callback_of)
     values (v_new.id, p_job.kind,
         p_job.dead_letter_key, p_job.id, p_job.queue, p_job.priority, p_job.max_attempts,
         p_reason, p_error, v_new.fingerprint, jobkit.newest_errors(v_new.errors), p_attempt,
         p_attempt, p_job.snoozes, p_job.created_at, v_now, v_now,
         case when v_kind.max_cycles > 1 then v_now + v_kind.auto_replay end, p_worker,
         p_job.concurrency_group, p_job.concurrency_key, p_job.args, p_job.tags, p_job.metadata,
-        p_job.version, p_job.unique_scope, p_job.unique_key, p_job.unique_while, p_job.terms)
+        p_job.version, p_job.unique_scope, p_job.unique_key, p_job.unique_while, p_job.terms,
+        p_job.batch_id, p_job.callback_of)
     on conflict (coalesce(key, ''), kind, (case when key is null then id else 0 end))
     do update set state = 'open', generation = d.generation + 1, cycles = d.cycles + 1,
         job_id = excluded.job_id, queue = excluded.queue, priority = excluded.priority,
@@ -64,9 +66,14 @@ begin
         concurrency_key = excluded.concurrency_key, args = excluded.args,
         version = excluded.version, unique_scope = excluded.unique_scope,
         unique_key = excluded.unique_key, unique_while = excluded.unique_while,
-        tags = excluded.tags, metadata = excluded.metadata, terms = excluded.terms;
+        tags = excluded.tags, metadata = excluded.metadata, terms = excluded.terms,
+        batch_id = excluded.batch_id, callback_of = excluded.callback_of
+    returning d.id into v_new.id;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;
+    if p_job.batch_id is not null then
+        perform jobkit.hold_batch(p_job, v_new.id);
+    end if;
     if p_job.awaited then
         perform jobkit.tell_end();
     end if;

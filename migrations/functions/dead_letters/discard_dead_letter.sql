@@ -17,6 +17,7 @@ begin
     else
         outcome := 'discard';
         delete from jobkit.dead_letters d where d.id = p_id;
+        perform jobkit.release_held(array[p_id], 'discard');
         perform jobkit.note(p_actor, 'discard', 'dead_letter', p_id, jsonb_build_object(
             'kind', v_entry.kind, 'key', v_entry.key, 'cycles', v_entry.cycles,
             'error', v_entry.error, 'args', v_entry.args));

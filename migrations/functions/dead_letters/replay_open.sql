@@ -27,12 +27,11 @@ begin
     ), job as (
         insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
             concurrency_group, concurrency_key, dead_letter_key, dead_letter_id, generation, args,
-            tags, metadata, version, unique_scope, unique_key, unique_while,
-            terms)
+            tags, metadata, version, unique_scope, unique_key, unique_while, terms, callback_of)
         select e.new_id, e.kind, e.to_queue, e.priority, coalesce(p_max_attempts, e.max_attempts),
             v_run_at, v_now, e.grp, e.ckey, e.key, e.id, e.generation,
             coalesce(p_args::json, e.args), e.tags, e.metadata, e.version, e.unique_scope,
-            e.unique_key, e.unique_while, e.terms
+            e.unique_key, e.unique_while, e.terms, e.callback_of
         from entry e
     ), later as (
         insert into jobkit.scheduled (run_at, job_id)

@@ -15,6 +15,7 @@ declare
 begin
     if p_verb <> 'replay' then
         delete from jobkit.dead_letters d where d.id = any (v_taken);
+        perform jobkit.release_held(v_taken, 'discard');
     else
         v_taken := jobkit.without_clash(v_taken);
         if v_taken <> '{}' then

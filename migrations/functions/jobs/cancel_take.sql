@@ -23,6 +23,9 @@ begin
     for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
         perform jobkit.finish(v_job, null, v_outcome, p_charged => 0);
     end loop;
+    if exists (select from jobkit.batch_tallies t where t.outcome = p_outcome) then
+        perform jobkit.wake_due(clock_timestamp());
+    end if;
     perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);
     return query
     select p.id from unnest(p_jobs) as p (id)

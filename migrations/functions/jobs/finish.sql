@@ -35,5 +35,8 @@ begin
         generation = d.generation + (not v_success)::integer
     where d.id = p_job.dead_letter_id and d.generation = p_job.generation
         and d.state = 'replaying';
+    if found and v_success then
+        perform jobkit.release_held(array[p_job.dead_letter_id], 'finish');
+    end if;
 end
 $$;

@@ -15,6 +15,14 @@ begin
             from jsonb_array_elements_text(p_operation.filter -> 'ids') as i (id)
             where i.id::bigint > p_operation.after_id order by 1 limit p_rows
         ) i;
+    elsif p_operation.filter ? 'batch' then
+        select array_agg(i.id), max(i.id) into ids, last_id
+        from (
+            select j.id from jobkit.jobs j
+            where j.batch_id = (p_operation.filter ->> 'batch')::bigint
+                and j.id > p_operation.after_id and j.id <= p_operation.up_to
+            order by j.id limit p_rows
+        ) i;
     elsif p_operation.verb in ('cancel', 'discard', 'reschedule') then
         select array_agg(m.id order by m.nth) filter (where m.id is not null),
             max(m.next ->> 0)::bigint

@@ -7,7 +7,7 @@
 --   kept     by `unique_for`: it ended, or it runs and held the key only while queued
 --   yields   it waits to be retried and held the key while it ran: a new job replaces it
 --   free     it does not hold the key: the row was left behind, or the job has another key
--- Returns also changeable: it replays no dead letter; kept: `unique_for` is not over (longer than
+-- Returns also changeable: it replays no dead letter and waits for no batch; kept: `unique_for` is not over (longer than
 -- allowed counts as over); late: it waits, is next of its kind (`next_of_kind`), and was due before
 -- the last five seconds, or is ready before it is due (the clock stepped back).
 create or replace function jobkit.key_holder(
@@ -26,7 +26,7 @@ begin
                 and j.attempt + j.snoozes > 0 and j.dead_letter_id is null
                 and not w.kept then 'yields'
             when h.place in ('ready', 'scheduled') then 'waits'
-            else h.place end, j.dead_letter_id is null, j.kind,
+            else h.place end, coalesce(j.dead_letter_id, j.callback_of) is null, j.kind,
         case when (h.place = 'ready' or h.place = 'scheduled' and j.run_at <= clock_timestamp())
                 and coalesce(j.due_since, j.run_at)
                     not between clock_timestamp() - interval '5 seconds' and clock_timestamp()

@@ -446,7 +446,7 @@ async fn answer(mut session: Session, call: String) -> (Session, Answer) {
     (session, answer)
 }
 
-fn ids<const N: usize>(list: &str) -> [i64; N] {
+pub(super) fn ids<const N: usize>(list: &str) -> [i64; N] {
     let ids: Vec<i64> = list.split(' ').map(|id| id.parse().unwrap()).collect();
     ids.try_into().expect("as many ids as jobs")
 }

@@ -9,13 +9,11 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
-use super::{End, Output};
+use super::End;
 use crate::JobId;
 use crate::error::DatabaseError;
 use crate::lock::Lock;
-use crate::store::{
-    Awaited, Deadlines, EndRow, Link, News, Notifications, Source, await_jobs, ends_of,
-};
+use crate::store::{Awaited, Deadlines, Link, News, Notifications, Source, await_jobs, ends_of};
 
 /// The longest time between two queries, for ends that were not notified.
 const POLL: Duration = Duration::from_secs(2);
@@ -140,7 +138,7 @@ impl Hub {
         if !gone.is_empty() {
             let ends = link.call(&ends_of(&gone)).await?;
             let mut ends: BTreeMap<i64, End> =
-                ends.into_iter().map(|row| (row.job, end(row))).collect();
+                ends.into_iter().map(|row| (row.job, End::of(row))).collect();
             for job in gone {
                 let end = ends.remove(&job).unwrap_or(End::NothingKept);
                 let wait = self.state.lock().waits.remove(&job);
@@ -189,16 +187,6 @@ impl Hub {
             let _nobody_rang = timeout(rest, self.ring.notified()).await;
         }
         link.close().await;
-    }
-}
-
-fn end(EndRow { outcome, reason, result, .. }: EndRow) -> End {
-    let why = || reason.clone().unwrap_or_default();
-    match &*outcome {
-        "finish" => End::Finished(Output { json: result, unfit: reason }),
-        "cancel" => End::Cancelled(why()),
-        "dead" => End::Dead(why()),
-        _ => End::Discarded(why()),
     }
 }
 

@@ -1,5 +1,5 @@
 -- promote: makes due jobs ready, by the primary key of `scheduled`; and whether an operation is
--- open, whether a schedule is due, whether enqueues will still see the worker as asleep when it
+-- open, whether a schedule is due, whether something has changed in a batch, whether enqueues will still see the worker as asleep when it
 -- looks again, and how long until a bound must be looked at. The next schedule counts like the next
 -- job.
 -- $1 how many at most, $2 the worker, $3 when it looks again
@@ -10,7 +10,7 @@ select p.promoted, least(p.next_in, (
     select from jobkit.operations o where o.ended_at is null
 ) as operating, exists (
     select from jobkit.schedules s where s.removed_at is null and s.next_at <= now()
-) as firing, exists (
+) as firing, exists (select from jobkit.batch_tallies) as tallied, exists (
     select from jobkit.sleepers s where s.worker_id = $2 and s.until > clock_timestamp() + $3
 ) as told, (
     -- As in `look_at_bounds`: at once if the last look was later than now.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::error::DatabaseError;
-use crate::store::{Link, interval, look_at_bounds, promote};
+use crate::store::{Link, interval, look_at_batches, look_at_bounds, promote};
 use crate::worker::due::Due;
 use crate::worker::shared::ledger::Ledger;
 use crate::worker::shared::wake::Wake;
@@ -14,6 +14,9 @@ const BATCH: i32 = 1000;
 
 /// If no worker sleeps, enqueues only notify of jobs due within this time.
 const UNTOLD: Duration = Duration::from_secs(1);
+
+/// How many tallies of batches are taken by one call.
+const TALLIES: i32 = 1000;
 
 /// How often the bounds of queues are checked …
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,7 +28,7 @@ const SOON: Duration = Duration::from_millis(50);
 /// It is independent of queues and kinds: any live worker promotes for all. It looks once a poll,
 /// and when the next job that it knows of is due; enqueues (`wake_due`) and the settler announce
 /// earlier ones. If none ran for an hour, delays and retries would last that much longer. Since it
-/// looks anyway, it also checks which queues with a bound are full.
+/// looks anyway, it also checks which queues with a bound are full, and ends batches.
 pub(crate) struct Promoter {
     pub(crate) link: Link,
     pub(crate) poll: Duration,
@@ -58,6 +61,9 @@ impl Duty for Promoter {
             self.firing.notify_one();
         }
         promoted.look_in = self.look_at_bounds(promoted.look_in).await;
+        if promoted.tallied && self.look_at_batches().await {
+            promoted.look_in = Some(promoted.look_in.map_or(SOON, |look_in| look_in.min(SOON)));
+        }
         if promoted.jobs >= BATCH {
             return Ok(Duration::ZERO);
         }
@@ -85,6 +91,27 @@ impl Duty for Promoter {
 }
 
 impl Promoter {
+    /// Ends batches that have become empty, and makes their callbacks ready. Returns whether
+    /// another session held some, so that it has to look again.
+    async fn look_at_batches(&mut self) -> bool {
+        loop {
+            match self.link.call(&look_at_batches(TALLIES)).await {
+                Ok(looked) => {
+                    if looked.called > 0 {
+                        self.wake.ring();
+                    }
+                    if looked.put_off > 0 || looked.tallies < TALLIES {
+                        return looked.put_off > 0;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "jobkit: cannot end batches");
+                    return false;
+                }
+            }
+        }
+    }
+
     /// Checks which queues are full, if that is due. Returns after how long the next check is.
     async fn look_at_bounds(&mut self, due_in: Option<Duration>) -> Option<Duration> {
         let due_in = due_in?;

@@ -3,8 +3,8 @@ use std::time::Duration;
 use crate::error::DatabaseError;
 use crate::policy::Policy;
 use crate::store::{
-    Link, expired_days, interval, prepare_days, prune_audit, prune_checkpoints, prune_keys,
-    prune_measures, prune_reports, prune_resolved, prune_runs,
+    Link, expired_days, interval, prepare_days, prune_audit, prune_batches, prune_checkpoints,
+    prune_keys, prune_measures, prune_reports, prune_resolved, prune_runs,
 };
 use crate::worker::ticker::Duty;
 
@@ -12,12 +12,15 @@ use crate::worker::ticker::Duty;
 const AHEAD_DAYS: u64 = 14;
 const DAY: u64 = 24 * 60 * 60;
 
+/// How long a batch is kept after its end, and longer if a callback has not ended.
+const KEEP_BATCHES: Duration = Duration::from_secs(7 * DAY);
+
 /// Rows removed by one call.
 const PAGE: i32 = 1000;
 
 /// Creates the partitions of the history for the days to come, drops expired ones, and removes dead
 /// letters that were resolved long ago, old audit entries, measures and reports, checkpoints of
-/// jobs that have ended, and unused unique keys.
+/// jobs that have ended, batches a week after their end, and unused unique keys.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
 pub(crate) struct Pruner {
@@ -55,6 +58,7 @@ impl Duty for Pruner {
             prune_measures(interval(self.keep_measures), PAGE),
             prune_runs(interval(self.keep_runs), PAGE),
             prune_reports(interval(self.keep_reports), PAGE),
+            prune_batches(interval(KEEP_BATCHES), PAGE),
             prune_checkpoints(PAGE),
             prune_keys(PAGE),
         ] {

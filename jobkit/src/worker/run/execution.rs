@@ -190,9 +190,10 @@ impl Execution {
     ) -> Settlement {
         let began = Instant::now();
         let (id, queue, number) = (job.id, job.queue, job.facts.attempt);
-        let keyed_in = job.keyed.then_some(queue);
+        let (keyed_in, in_batch) = (job.keyed.then_some(queue), job.facts.batch.is_some());
         // References, not values: whatever is kept while the handler runs takes memory in its task.
-        let unrun = |outcome| Settlement { keyed_in, ..Settlement::of(claim, id, outcome) };
+        let unrun =
+            |outcome| Settlement { keyed_in, in_batch, ..Settlement::of(claim, id, outcome) };
         let unfit = without_a_run(job);
         let Some(known) = self.registry.get(&job.facts.kind) else {
             // The claim only asks for known kinds, so this one could not be read.

@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use crate::JobId;
+use crate::batch_end::BatchEnd;
+use crate::end::End;
 use crate::error::{ContextError, DatabaseError};
 use crate::reach::{Answer, Completion, Reach};
 use crate::returned::Returned;
 use crate::store::{
-    Ask, Call, ClaimId, checkpoint, complete, completion, interval, last_checkpoint,
-    limiter_paused, part, pause_key, pause_key_of, take_slot,
+    Ask, Call, ClaimId, batch_of_callback, checkpoint, complete, completion, interval,
+    last_checkpoint, limiter_paused, members_ended, part, pause_key, pause_key_of, take_slot,
 };
 use crate::worker::shared::ledger::Ledger;
+use crate::{BatchId, JobId};
 
 /// The handlers' access to the database. The handlers of a worker take turns on one connection,
 /// which the first one opens.
@@ -60,6 +62,22 @@ impl<A: Ask> Reach for Line<A> {
 
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>> {
         Box::pin(self.asks.ask(last_checkpoint(job.0)))
+    }
+
+    fn batch_end(&self, JobId(job): JobId) -> Answer<'_, Option<BatchEnd>> {
+        Box::pin(async move { Ok(BatchEnd::of(self.asks.ask(batch_of_callback(job)).await?)) })
+    }
+
+    fn members_ended(
+        &self,
+        BatchId(batch): BatchId,
+        after: i64,
+        rows: i64,
+    ) -> Answer<'_, Vec<(JobId, End)>> {
+        Box::pin(async move {
+            let ends = self.asks.ask(members_ended(batch, after, rows)).await?;
+            Ok(ends.into_iter().map(|row| (JobId(row.job), End::of(row))).collect())
+        })
     }
 
     fn part(&self, (worker, n): (i64, i64), JobId(job): JobId) -> Answer<'_, Option<i64>> {

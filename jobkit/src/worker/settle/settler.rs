@@ -28,6 +28,8 @@ use crate::worker::ticker::backoff;
 
 /// Failures in a row after which one row of a batch is assumed to be the cause.
 const PATIENCE: u32 = 3;
+/// How long after the end of a member its batch is looked at, together with other ends.
+const BATCHES: Duration = Duration::from_millis(20);
 /// How long to put off an outcome if its job could not even be recorded as stuck.
 const STUCK: Duration = Duration::from_secs(10);
 
@@ -256,6 +258,9 @@ impl Settler {
     /// Records written outcomes in the ledger, the measures and the counters.
     fn record(&self, group: &[Settlement], endings: &[(i64, Ending)]) {
         let endings: HashMap<i64, Ending> = endings.iter().copied().collect();
+        if group.iter().any(|settlement| settlement.in_batch) {
+            self.due.after(BATCHES);
+        }
         for settlement in group {
             self.ledger.settled(settlement.claim, settlement.job);
             let ending = settlement.ending(endings.get(&settlement.job).copied());
