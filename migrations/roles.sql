@@ -99,9 +99,9 @@ grant select on jobkit.ready, jobkit.scheduled to jobkit_viewer;
 grant execute on function jobkit.turn_room, jobkit.errors_of to jobkit_viewer;
 do $viewer$
 declare
-    v_hidden constant text[] := array['audit.detail', 'checkpoints.value', 'dead_letters.args',
+    v_hidden constant text[] := array['audit.detail', 'dead_letters.args',
         'dead_letters.metadata', 'finished.args', 'finished.metadata', 'finished.result',
-        'jobs.args', 'jobs.metadata', 'schedules.args', 'schedules.metadata'];
+        'jobs.args', 'jobs.metadata', 'schedules.args', 'schedules.metadata', 'steps.value'];
     v_statement text;
 begin
     for v_statement in

@@ -183,13 +183,14 @@ impl OpenBatch {
     /// # Errors
     /// Those of [`Batch::enqueue`]; [`EnqueueError::BatchClosed`] if the batch was closed or
     /// cancelled, or has ended.
-    pub async fn add<J: Into<Draft>>(
+    pub fn add<'c, J: Into<Draft>>(
         self,
-        jobs: impl IntoIterator<Item = J> + Send,
-        connection: &mut PgConnection,
-    ) -> Result<Vec<Enqueued>, EnqueueError> {
-        let members = drafts(jobs)?;
-        self.add_parts(members, None, false, connection).await
+        jobs: impl IntoIterator<Item = J>,
+        connection: &'c mut PgConnection,
+    ) -> impl Future<Output = Result<Vec<Enqueued>, EnqueueError>> + Send + 'c {
+        // Before the future is created, so that it is Send even if the iterator is not.
+        let members = drafts(jobs);
+        async move { self.add_parts(members?, None, false, connection).await }
     }
 
     /// Says that there are no more members to come: the batch ends when all have ended. Closing it

@@ -2,6 +2,7 @@ mod blocking;
 mod completion;
 mod progress;
 mod report;
+mod steps;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ pub(crate) use self::report::Line;
 #[cfg(feature = "logs")]
 pub(crate) use self::report::shown;
 pub(crate) use self::report::{Listener, Report, Reported, State};
+pub(crate) use self::steps::Steps;
 use crate::error::ContextError;
 use crate::hooks::Carrier;
 use crate::limits;
@@ -66,6 +68,7 @@ pub(crate) struct Attempt {
     /// How long the job is kept after a success.
     pub(crate) keep: Option<Duration>,
     pub(crate) completing: Completing,
+    pub(crate) steps: Steps,
 }
 
 impl Facts {
@@ -94,6 +97,7 @@ impl Attempt {
             report: Report::unheard(),
             keep: None,
             completing: Completing::default(),
+            steps: Steps::default(),
         }
     }
 }

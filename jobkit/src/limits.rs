@@ -15,8 +15,8 @@ pub(crate) const PAYLOAD_BYTES: usize = 1024 * 1024;
 pub(crate) const RESULT_BYTES: usize = 64 * 1024;
 /// Largest sum of payloads of one call.
 pub(crate) const BATCH_BYTES: usize = 256 * 1000 * 1000;
-/// Largest checkpoint, as JSON text.
-pub(crate) const CHECKPOINT_BYTES: usize = 64 * 1024;
+/// Largest checkpoint or value of a step, as JSON text.
+pub(crate) const STEP_BYTES: usize = 64 * 1024;
 /// Longest note of a progress.
 pub(crate) const NOTE_BYTES: usize = 200;
 /// Longest reason that an operator gives, and longest note.

@@ -51,15 +51,30 @@ pub(crate) trait Reach: fmt::Debug + Send + Sync {
     /// Pauses any concurrency key; false when no worker has announced its group.
     fn pause_key<'a>(&'a self, group: &'a str, key: &'a str, pause: Duration) -> Answer<'a, bool>;
 
-    /// Saves the checkpoint of a job, for the claim (worker and number) under which it runs; false
-    /// if that no longer holds it.
-    fn checkpoint<'a>(
+    /// Saves a step of a job, for the claim (worker and number) under which it runs; false if that
+    /// no longer holds it. Without a name it is the checkpoint.
+    fn save_step<'a>(
         &'a self,
         claim: (i64, i64),
         job: JobId,
         attempt: u32,
+        name: &'a str,
         value: &'a str,
     ) -> Answer<'a, bool>;
+
+    /// The same for a job that has its own claim, through a connection of its handler.
+    fn save_step_in<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        claim: (i64, i64),
+        job: JobId,
+        attempt: u32,
+        name: &'a str,
+        value: &'a str,
+    ) -> Answer<'a, bool>;
+
+    /// The steps of a job: names, and values as JSON.
+    fn steps_of(&self, job: JobId) -> Answer<'_, Vec<(String, String)>>;
 
     /// The last checkpoint, as JSON.
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>>;

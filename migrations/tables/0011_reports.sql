@@ -1,6 +1,6 @@
 -- What attempts report while they run, and where their next attempt continues. Reports write no
 -- job's row and block no transition: what remains of a job that is gone is removed later (`report`,
--- `prune_reports`, `prune_checkpoints`).
+-- `prune_reports`, `prune_steps`).
 
 -- The progress and last log lines of an attempt: one row for each of a job's last five attempts.
 create table jobkit.reports (
@@ -17,10 +17,13 @@ create table jobkit.reports (
 ) with (fillfactor = 70);
 create index reports_began on jobkit.reports (began_at);
 
--- Where a live job continues when it runs again, in the job's own format.
-create table jobkit.checkpoints (
-    job_id bigint primary key,
+-- Values that a job keeps for its next attempts, in its own format: what its steps returned, by name,
+-- and its checkpoint, which has none.
+create table jobkit.steps (
+    job_id bigint not null,
+    name text collate "C" not null,
     value json not null,
     attempt integer not null,                    -- the attempt that got there
-    saved_at timestamptz not null
+    saved_at timestamptz not null,
+    primary key (job_id, name)
 ) with (fillfactor = 70);

@@ -77,8 +77,6 @@ pub(super) enum Did {
     /// The next statement has the same number.
     Stays,
     Commits,
-    /// It rolls back, and begins again later.
-    GivesUp,
     /// It rolls back for good.
     Fails,
 }
@@ -100,16 +98,16 @@ impl Session {
             Program::Look => self.look(world, me, at, wrong),
             Program::CancelCallback => cancel(world, me, at),
         };
-        if matches!(did, Did::GivesUp | Did::Fails | Did::Commits) {
+        if matches!(did, Did::Fails | Did::Commits) {
             self.seen = 0;
         }
         self.now = match did {
             Did::Waits => return false,
             Did::Next => Now::At(at + 1),
             Did::Stays => Now::At(at),
-            Did::GivesUp | Did::Fails => {
+            Did::Fails => {
                 world.end(me, false);
-                if matches!(did, Did::Fails) { Now::Ended } else { Now::At(0) }
+                Now::Ended
             }
             Did::Commits => {
                 world.end(me, true);

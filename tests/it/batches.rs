@@ -102,7 +102,7 @@ impl Seen {
 }
 
 fn worker(lab: &Lab, seen: &Seen) -> Worker {
-    lab.worker().queue("default", 10).state(seen.clone())
+    lab.worker().queue("default", 10).state(seen.clone()).only::<(Part, Done)>()
 }
 
 async fn start(lab: &Lab, seen: &Seen) -> WorkerHandle {
@@ -149,7 +149,7 @@ async fn the_callback_runs_once_when_all_have_finished() {
         "select reason from jobkit.finished where kind = 'done' and outcome = 'discard'",
     );
     assert_eq!(discarded.await, "not needed: the batch ended otherwise");
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn without_members_it_ends_at_once() {
     let mut names = seen.names();
     names.sort();
     assert_eq!(names, ["if all", "then"]);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_batch_is_filled_until_it_is_closed() {
     assert_eq!(seen.called()[0].1.members, 15);
     let late = batch.add([Part::of(Then::Finish)], &mut connection).await.unwrap_err();
     assert!(matches!(&late, EnqueueError::BatchClosed(why) if why.contains("has ended")), "{late}");
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -214,7 +214,7 @@ async fn a_closed_batch_takes_jobs_of_its_members_only() {
     let worker = start(&lab, &seen).await;
     ended(&lab).await;
     assert_eq!(seen.called()[0].1.members, 3);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn a_callback_reads_what_members_returned() {
     assert_eq!(page[1].1, End::Dead("it cannot work".to_owned()));
     let rest = members(&lab, &seen, batch.id(), Some(ids[1]), 2).await;
     assert_eq!(rest.iter().map(|(job, _)| *job).collect::<Vec<_>>(), ids[2..]);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 /// Reads members as a handler does.
@@ -261,9 +261,15 @@ async fn members(
     let page = Page::default();
     let after = after.map_or(0, |job| job.0);
     Read { batch: batch.0, after, rows }.enqueue(lab.pool()).await.unwrap();
-    let worker = worker(lab, seen).queue("readers", 1).state(page.clone()).start().await.unwrap();
+    let worker = worker(lab, seen)
+        .queue("readers", 1)
+        .state(page.clone())
+        .only::<(Part, Done, Read)>()
+        .start()
+        .await
+        .unwrap();
     lab.until("not exists (select from jobkit.jobs where queue = 'readers')").await;
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
     page.lock().unwrap().clone()
 }
 
@@ -279,7 +285,7 @@ async fn duplicates_are_no_members() {
     let worker = start(&lab, &seen).await;
     ended(&lab).await;
     assert_eq!(seen.called()[0].1.members, 1);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]

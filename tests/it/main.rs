@@ -68,6 +68,7 @@ mod settings;
 mod shares;
 mod startup;
 mod statements;
+mod step_values;
 mod steps;
 mod stuck;
 mod succession;

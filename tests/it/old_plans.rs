@@ -149,7 +149,7 @@ async fn drain(lab: Lab, few_connections: bool) {
 const CALLS: [&str; 6] = [
     "heartbeat(1, false)",
     "take_slot('api', 'k', 1, '1 min')",
-    "checkpoint(1, 1, 1, 1, '1')",
+    "save_step(1, 1, 1, 1, '', '1')",
     "part(1, 1, 2, 1)",
     "completion(1, '{1}', 1)",
     "complete(1, 1, 1)",

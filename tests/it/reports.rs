@@ -278,7 +278,7 @@ async fn a_worker_whose_jobs_say_nothing_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_checkpoint_survives_whatever_becomes_of_an_attempt_and_goes_with_the_job() {
+async fn a_checkpoint_survives_every_end_of_an_attempt_and_a_replay() {
     let (lab, hand) = lab().await;
     let worker = start(&lab, &hand).await;
     let job = Import.enqueue(lab.pool()).await.unwrap();
@@ -287,13 +287,13 @@ async fn a_checkpoint_survives_whatever_becomes_of_an_attempt_and_goes_with_the_
     assert_eq!((checkpoint.attempt, checkpoint.bytes), (2, 1));
     worker.stop().await;
     let worker = start(&lab, &hand).await;
-    lab.until("not exists (select from jobkit.checkpoints)").await;
+    lab.until("exists (select from jobkit.dead_letters)").await;
     let seen = "select string_agg(page || '/' || attempt, ' ' order by page) from seen";
     assert_eq!(lab.value::<String>(seen).await, "0/1 1/2 2/2 3/2 4/3");
-    // The replay begins at the beginning, as any job does.
     let letter = detail(&lab, job).await.dead_letter.unwrap();
     Admin::new(lab.pool()).dead_letter(letter).replay().await.unwrap();
-    lab.until("(select count(*) from seen where page = 0) = 2").await;
+    lab.until("exists (select from seen where page = 5)").await;
+    lab.until("not exists (select from jobkit.steps)").await;
     worker.stop().await;
     lab.check_invariants().await;
 }
@@ -312,7 +312,7 @@ async fn the_attempt_after_a_reap_reads_the_checkpoint() {
     let seen = "select string_agg(page || '/' || attempt, ' ' order by page) from seen";
     assert_eq!(lab.value::<String>(seen).await, "0/1 7/2");
     assert_eq!(lab.count("jobkit.lost_workers").await, 1);
-    assert_eq!(lab.count("jobkit.checkpoints").await, 0);
+    assert_eq!(lab.count("jobkit.steps").await, 0);
     lab.check_invariants().await;
 }
 
@@ -323,7 +323,7 @@ async fn an_attempt_that_lost_its_job_is_told_so() {
     let job = Robbed.enqueue(lab.pool()).await.unwrap();
     lab.until("exists (select from seen)").await;
     worker.stop().await;
-    let value = "select value::text from jobkit.checkpoints";
+    let value = "select value::text from jobkit.steps";
     assert_eq!(lab.value::<String>(value).await, "\"mine\"");
     assert_eq!(detail(&lab, job).await.snoozes, 1);
     lab.check_invariants().await;
@@ -335,7 +335,7 @@ async fn what_is_old_or_of_no_job_is_pruned() {
     lab.run(
         "insert into jobkit.reports (job_id, attempt, worker_id, began_at)
             select 7, n, 1, now() - n * interval '1 day' from generate_series(1, 9) n;
-        insert into jobkit.checkpoints select n, '1', 1, now() from generate_series(1, 9) n",
+        insert into jobkit.steps select n, '', '1', 1, now() from generate_series(1, 9) n",
     )
     .await;
     let pruned: i32 = lab.value("select jobkit.prune_reports('7 days', 1)").await;
@@ -348,7 +348,7 @@ async fn what_is_old_or_of_no_job_is_pruned() {
         .start()
         .await
         .unwrap();
-    lab.until("not exists (select from jobkit.checkpoints)").await;
+    lab.until("not exists (select from jobkit.steps)").await;
     lab.until("(select max(attempt) from jobkit.reports) = 6").await;
     worker.stop().await;
 }
@@ -360,15 +360,15 @@ async fn whatever_is_pruned_no_table_of_jobs_is_read() {
     lab.run(
         "insert into jobkit.jobs (kind, queue, priority, max_attempts, run_at, created_at, args)
             select 'count', 'default', 0, 1, now(), now(), '{}' from generate_series(1, 20000);
-        insert into jobkit.checkpoints select id, '1', 1, now() from jobkit.jobs where id % 4 = 0;
-        insert into jobkit.checkpoints select -n, '1', 1, now() from generate_series(1, 9) n;
+        insert into jobkit.steps select id, '', '1', 1, now() from jobkit.jobs where id % 4 = 0;
+        insert into jobkit.steps select -n, '', '1', 1, now() from generate_series(1, 9) n;
         insert into jobkit.unique_keys (scope, key, job_id)
-            select 's', k.job_id::text, k.job_id from jobkit.checkpoints k;
-        analyze jobkit.jobs, jobkit.checkpoints, jobkit.unique_keys",
+            select 's', k.job_id::text, k.job_id from jobkit.steps k;
+        analyze jobkit.jobs, jobkit.steps, jobkit.unique_keys",
     )
     .await;
     let mut session = lab.session("pruner").await;
-    for prune in ["prune_checkpoints", "prune_keys"] {
+    for prune in ["prune_steps", "prune_keys"] {
         session.run("begin").await.unwrap();
         let pruned: i32 = session.value(&format!("select jobkit.{prune}(1000)")).await.unwrap();
         assert_eq!(pruned, 9, "{prune}");

@@ -24,14 +24,17 @@ impl<S> JobContext<S> {
     /// # Errors
     /// Those of [`Batch::enqueue`](crate::Batch::enqueue); [`EnqueueError::BatchClosed`] if this
     /// job is no member of a batch, no longer runs, or the batch was cancelled.
-    pub async fn add_to_batch<J: Into<Draft>>(
+    pub fn add_to_batch<'c, J: Into<Draft>>(
         &self,
-        jobs: impl IntoIterator<Item = J> + Send,
-        connection: &mut PgConnection,
-    ) -> Result<Vec<Enqueued>, EnqueueError> {
-        let none = || EnqueueError::BatchClosed(format!("job {} is in no batch", self.id()));
-        let batch = OpenBatch { id: self.batch().ok_or_else(none)? };
-        let members = drafts(jobs)?;
-        batch.add_parts(members, Some(self.id().0), false, connection).await
+        jobs: impl IntoIterator<Item = J>,
+        connection: &'c mut PgConnection,
+    ) -> impl Future<Output = Result<Vec<Enqueued>, EnqueueError>> + Send + 'c {
+        let members = drafts(jobs);
+        let (id, batch) = (self.id(), self.batch());
+        async move {
+            let none = || EnqueueError::BatchClosed(format!("job {id} is in no batch"));
+            let batch = OpenBatch { id: batch.ok_or_else(none)? };
+            batch.add_parts(members?, Some(id.0), false, connection).await
+        }
     }
 }

@@ -75,45 +75,62 @@ impl Attempt {
         returned: Returned,
     ) -> Result<(), ContextError> {
         let Some(reach) = &self.reach else { return Ok(()) };
-        let has_own = self.completing.ask().ok_or(ContextError::ClaimLost)?;
-        let claim @ (worker, mut n) = self.report.claim();
-        // Only once: a transaction that has completed the job holds its claim.
-        if !has_own {
-            let own = reach.part(claim, self.id).await.map_err(ContextError::of_completion)?;
-            n = own.ok_or(ContextError::ClaimLost)?;
-            self.report.moved(n);
-            self.completing.has_own();
-        }
+        self.completing.ask()?;
+        let claim = self.own_claim().await?;
         let times = (self.keep, self.report.began.elapsed());
-        reach.complete(connection, (worker, n), self.id, times, &returned).await
+        reach.complete(connection, claim, self.id, times, &returned).await
+    }
+
+    /// The claim (worker and number) of this job alone, so that a transaction of its handler holds
+    /// up no other job.
+    pub(super) async fn own_claim(&self) -> Result<(i64, i64), ContextError> {
+        let claim @ (worker, _) = self.report.claim();
+        let Some(reach) = &self.reach else { return Ok(claim) };
+        // Only once: a transaction that has completed the job holds its claim.
+        if self.completing.has_own()? {
+            return Ok(claim);
+        }
+        let own = reach.part(claim, self.id).await.map_err(ContextError::of_completion)?;
+        let n = own.ok_or(ContextError::ClaimLost)?;
+        self.report.moved(n);
+        self.completing.set(OWN)?;
+        Ok((worker, n))
     }
 }
 
-/// Whether the handler completes its job in a transaction of its own.
+/// Whether the handler writes in transactions of its own under the claim of its job.
 #[derive(Debug, Default)]
 pub(crate) struct Completing(AtomicU8);
 
+/// It completes the job, or tried to.
 const ASKED: u8 = 1;
+/// The job has a claim of its own.
 const OWN: u8 = 2;
-const OVER: u8 = 3;
+/// The attempt is over.
+const OVER: u8 = 4;
 
 impl Completing {
-    /// Records that it wants to. Returns whether the job has a claim of its own; `None` if the
-    /// attempt is over.
-    fn ask(&self) -> Option<bool> {
-        let asked = |state: u8| (state != OVER).then_some(state.max(ASKED));
-        let before = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, asked);
-        before.ok().map(|before| before == OWN)
+    /// Records that it wants to complete the job.
+    fn ask(&self) -> Result<(), ContextError> {
+        self.set(ASKED)
     }
 
-    /// The job has a claim of its own.
-    fn has_own(&self) {
-        let own = |state: u8| (state != OVER).then_some(OWN);
-        let _over = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, own);
+    fn has_own(&self) -> Result<bool, ContextError> {
+        match self.0.load(Ordering::Acquire) {
+            state if state & OVER != 0 => Err(ContextError::ClaimLost),
+            state => Ok(state & OWN != 0),
+        }
     }
 
-    /// Ends the attempt. Returns whether the handler wanted to complete it.
-    pub(crate) fn end(&self) -> bool {
-        matches!(self.0.swap(OVER, Ordering::AcqRel), ASKED | OWN)
+    fn set(&self, what: u8) -> Result<(), ContextError> {
+        let is_over = self.0.fetch_or(what, Ordering::AcqRel) & OVER != 0;
+        if is_over { Err(ContextError::ClaimLost) } else { Ok(()) }
+    }
+
+    /// Ends the attempt. Returns whether the handler wanted to complete the job, and whether that
+    /// has a claim of its own.
+    pub(crate) fn end(&self) -> (bool, bool) {
+        let state = self.0.swap(OVER, Ordering::AcqRel);
+        (state & ASKED != 0, state & OWN != 0)
     }
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::{JobContext, Report, State};
 use crate::error::{ContextError, InvalidValue};
 use crate::exact;
-use crate::limits::{self, CHECKPOINT_BYTES};
+use crate::limits::{self, STEP_BYTES};
 
 impl<S> JobContext<S> {
     /// Reports the progress of this attempt: how much is done, of what total (`None` if unknown),
@@ -45,8 +45,9 @@ impl<S> JobContext<S> {
     /// Each checkpoint is a transaction, and the jobs of a worker share one connection for this.
     /// Save every few seconds, or every few hundred rows, rather than after each row.
     ///
-    /// A job that becomes a dead letter has ended: its replay is a new job, perhaps with another
-    /// payload, and starts from the beginning.
+    /// The replay of a dead letter goes on at its checkpoint, unless it gets another payload.
+    ///
+    /// For parts that return something each, use [steps](Self::step).
     ///
     /// # Errors
     /// [`ContextError::ClaimLost`] if the job no longer belongs to this attempt: nothing is stored
@@ -59,8 +60,8 @@ impl<S> JobContext<S> {
     ) -> Result<(), ContextError> {
         let json = serde_json::to_string(value).map_err(ContextError::Checkpoint)?;
         exact::finite(value, &json).map_err(ContextError::Checkpoint)?;
-        if json.len() > CHECKPOINT_BYTES {
-            let (what, bytes, limit) = ("checkpoint", json.len(), CHECKPOINT_BYTES);
+        if json.len() > STEP_BYTES {
+            let (what, bytes, limit) = ("checkpoint", json.len(), STEP_BYTES);
             return Err(InvalidValue::Length { what, bytes, limit }.into());
         }
         limits::json("checkpoint", "nesting of the checkpoint", &json)?;
@@ -70,7 +71,7 @@ impl<S> JobContext<S> {
             return Ok(());
         };
         attempt.say(|said| said.checkpointed = true);
-        match reach.checkpoint(attempt.report.claim(), self.id(), self.attempt(), &json).await? {
+        match reach.save_step(attempt.report.claim(), self.id(), self.attempt(), "", &json).await? {
             true => Ok(()),
             false => Err(ContextError::ClaimLost),
         }

@@ -34,7 +34,26 @@ pub enum ContextError {
     /// A checkpoint cannot be encoded as JSON, or the last one is not of the requested type.
     #[error("the checkpoint cannot be encoded, or is not of the requested type: {0}")]
     Checkpoint(#[source] serde_json::Error),
-    /// A checkpoint is too large, or a time too long.
+    /// The value of a step cannot be encoded as JSON, or the stored one is not of the requested
+    /// type: another version of the handler stored it. Give the step another name when its type
+    /// changes.
+    #[error(
+        "the value of the step `{name}` cannot be encoded, or the stored one is not of the \
+         requested type: {source}; give a step whose type changes another name"
+    )]
+    Step {
+        /// The step.
+        name: String,
+        /// The error of serde.
+        source: serde_json::Error,
+    },
+    /// This attempt has used the name of the step before.
+    #[error(
+        "the step `{0}` was used twice in one attempt; give each step a name of its own, in a loop \
+         with the number of the turn"
+    )]
+    StepTwice(String),
+    /// A checkpoint, a value or a name is too large, or a time too long.
     #[error(transparent)]
     Invalid(#[from] InvalidValue),
     /// A database call failed.

@@ -61,7 +61,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         look_at_bounds matching_queues ready_heads ready_queues require_room some_begin take_back
         waiting_in
     }
-    reports { checkpoint prune_checkpoints prune_reports report reports_of }
+    reports { prune_reports prune_steps report reports_of save_step }
     roles { shown_args shows_payloads }
     sequences { sequences_behind set_sequences }
     schedules {
@@ -91,7 +91,7 @@ const VIEWS: &[(&str, &str)] = functions! {
     permits { key_limits }
     limits { turn_limits }
     roles {
-        shown_audit shown_checkpoints shown_dead_letters shown_finished shown_jobs shown_schedules
+        shown_audit shown_dead_letters shown_finished shown_jobs shown_schedules shown_steps
     }
     violations { places job_violations key_violations batch_violations violations }
     lists { claimed_jobs listed_jobs }

@@ -6,7 +6,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::{Arguments, PgConnection};
 use tracing::trace_span;
 
-use super::call::{Statement, statements};
+use super::call::{Call, Statement, statements};
 use super::job::{NewJob, add_many, record_of_many};
 use super::read::{One, from_row};
 use crate::end::EndRow;
@@ -63,7 +63,7 @@ pub(crate) async fn open_batch(
         .add(roles)
         .and_then(|()| parameters.add(hold_dead))
         .and_then(|()| add_many(callbacks, &mut parameters));
-    Statement::<One<i64>>::with(sql, added.map(|()| parameters)).through(connection).await
+    Statement::<One<i64>>::with(sql, added.map(|()| parameters)).call(connection).await
 }
 
 /// Enqueues members of a batch for this member, or for whoever opened it, and closes it if told to.
@@ -87,5 +87,5 @@ pub(crate) async fn add_to_batch(
         .and_then(|()| parameters.add(close))
         .and_then(|()| add_many(jobs, &mut parameters));
     let statement = Statement::<Vec<(i64, String)>>::with(sql, added.map(|()| parameters));
-    statement.through(connection).await
+    statement.call(connection).await
 }

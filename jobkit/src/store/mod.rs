@@ -67,7 +67,7 @@ pub(crate) use self::queues::{
 };
 pub(crate) use self::read::{Answer, FromColumn, FromRow, One, ReadColumn, from_column, from_row};
 pub(crate) use self::reports::{
-    checkpoint, last_checkpoint, prune_checkpoints, prune_reports, report,
+    last_checkpoint, prune_reports, prune_steps, report, save_step, steps_of,
 };
 pub(crate) use self::schedules::{
     Decided, DueSchedule, Instant, NewSchedule, WaitingSchedule, clock, declaration,

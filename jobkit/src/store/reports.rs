@@ -8,7 +8,7 @@ use super::call::{Statement, statements};
 use super::read::One;
 use crate::context::Reported;
 
-/// Writes the reports of a worker's attempts. `over` are jobs that have ended and had a checkpoint,
+/// Writes the reports of a worker's attempts. `over` are jobs that have ended and had steps,
 /// `unkept` ended jobs that are not kept.
 pub(crate) fn report(
     worker: i64,
@@ -25,21 +25,26 @@ pub(crate) fn report(
 }
 
 statements! {
-    /// Saves the checkpoint of a job, for the claim under which it runs. Returns whether that holds
-    /// it.
-    fn checkpoint(worker: i64, n: i64, job: i64, attempt: i32, value: &str) -> One<bool>
-        = "select jobkit.checkpoint($1, $2, $3, $4, $5)",
-        debug_span!("jobkit.checkpoint", worker, n, job);
+    /// Saves a step of a job, for the claim under which it runs; without a name, the checkpoint.
+    /// Returns whether the claim holds the job.
+    fn save_step(worker: i64, n: i64, job: i64, attempt: i32, name: &str, value: &str)
+        -> One<bool>
+        = "select jobkit.save_step($1, $2, $3, $4, $5, $6)",
+        debug_span!("jobkit.save_step", worker, n, job, name);
+
+    /// The steps of a job: names, and values as JSON.
+    fn steps_of(job: i64) -> Vec<(String, String)>
+        = "select name, value::text from jobkit.steps where job_id = $1 and name <> ''";
 
     /// The last checkpoint of a job, as JSON.
     fn last_checkpoint(job: i64) -> Option<String>
-        = "select value::text from jobkit.checkpoints where job_id = $1";
+        = "select value::text from jobkit.steps where job_id = $1 and name = ''";
 
     /// Removes old reports; returns how many.
     fn prune_reports(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_reports($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes checkpoints of jobs that have ended; returns how many.
-    fn prune_checkpoints(limit: i32) -> One<i32>
-        = "select jobkit.prune_checkpoints($1)", debug_span!("jobkit.prune");
+    /// Removes steps of jobs that have ended; returns how many.
+    fn prune_steps(limit: i32) -> One<i32>
+        = "select jobkit.prune_steps($1)", debug_span!("jobkit.prune");
 }

@@ -1,7 +1,7 @@
 -- cancel_batch: cancels what has not ended of a batch, as one operation, and closes it. Nobody adds
 -- members from then on, and those added before are all among the jobs of the operation: it waits,
 -- at most a second, for open transactions that add some. Returns the operation; null if there is no
--- open batch with this id. Callbacks are no members: they run as after any other end.
+-- open batch with this id. A second call returns the same one. Callbacks are no members: they run as after any other end.
 create or replace function jobkit.cancel_batch(
     p_batch bigint, p_reason text default null, p_actor text default null
 ) returns bigint
@@ -24,8 +24,8 @@ begin
     insert into jobkit.batch_tallies (batch_id, outcome, jobs) values (p_batch, 'look', 0);
     select o.operation into v_operation
     from jobkit.operation_begin('cancel', jsonb_build_object('batch', p_batch), p_reason, null,
-        (select count(*) from jobkit.jobs j where j.batch_id = p_batch), false, null, null,
-        p_actor) o;
+        (select count(*) from jobkit.jobs j where j.batch_id = p_batch), false, v_now,
+        'cancel batch ' || p_batch, p_actor) o;
     perform jobkit.wake_due(v_now);
     return v_operation;
 end

@@ -1,5 +1,5 @@
 -- replay_open: makes a job from each of these open dead letters, which the caller has locked; the
--- earliest failure first. A job gets all its attempts, and the unique key that `retake_key` took in
+-- earliest failure first. A job gets all its attempts, goes on after the steps of the dead job, and the unique key that `retake_key` took in
 -- the name of the dead job.
 --   p_queue, p_run_at, p_args, p_max_attempts  used instead of what is stored; null: as stored
 --   p_concurrency                              {group, key} that belong to p_args; null: as stored
@@ -45,6 +45,10 @@ begin
     from jobkit.dead_letters d
     where d.id = any (p_ids) and u.scope = d.unique_scope and u.key = d.unique_key
         and u.job_id = d.job_id;
+    -- With another payload, what its steps returned may be wrong.
+    update jobkit.steps s set job_id = d.replay_id
+    from jobkit.dead_letters d
+    where d.id = any (p_ids) and s.job_id = d.job_id and p_args is null;
     if v_run_at <= v_now then
         perform jobkit.make_ready(array(
             select d.replay_id from jobkit.dead_letters d where d.id = any (p_ids)

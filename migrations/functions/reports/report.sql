@@ -1,5 +1,5 @@
 -- report: writes what attempts of a worker report.
---   p_over    jobs that have ended and had a checkpoint
+--   p_over    jobs that have ended and had steps or a checkpoint
 --   p_unkept  jobs that have ended, are not kept, and had reports
 -- An attempt may run twice under one number, if it was given back: the run that began last counts,
 -- whichever is written last. Rows are in order, so that two workers do not deadlock. As with
@@ -33,7 +33,10 @@ as $$
     delete from jobkit.reports r
     where r.job_id = any (p_unkept)
         and not exists (select from jobkit.jobs j where j.id = r.job_id);
-    delete from jobkit.checkpoints k
+    delete from jobkit.steps k
     where k.job_id = any (p_over)
         and not exists (select from jobkit.jobs j where j.id = k.job_id)
+        and not exists (
+            select from jobkit.dead_letters d where d.job_id = k.job_id and d.state <> 'resolved'
+        )
 $$;

@@ -69,6 +69,8 @@ begin
                     dead_letter_key = p.dead_letter_key[i], tags = case when p.tags[i] is not null
                         then array(select jsonb_array_elements_text(p.tags[i])) end
                 where j.id = v_met.job_id;
+                -- They were those of another payload.
+                delete from jobkit.steps s where s.job_id = v_met.job_id;
             end if;
             perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now))
             where v_met.answer = 'replaced';

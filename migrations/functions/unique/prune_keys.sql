@@ -1,6 +1,6 @@
 -- prune_keys: removes up to p_limit rows of keys that hold nothing any more: kept by `unique_for`
 -- until now, left behind, or kept for longer than a job may ask for. Returns how many. Looks up
--- jobs one by one, as `prune_checkpoints` does.
+-- jobs one by one, as `prune_steps` does.
 create or replace function jobkit.prune_keys(p_limit integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,7 @@
 //! Every end of a member is an end, and nothing else is.
 
+use jobkit::admin::dead_letters::DeadLetterId;
+
 use super::*;
 
 async fn becomes(then: Then) -> (Lab, Seen, WorkerHandle) {
@@ -17,7 +19,7 @@ async fn retries_and_snoozes_are_no_ends() {
         let (_lab, seen, worker) = becomes(then).await;
         let end = seen.called()[0].1;
         assert_eq!((end.members, end.finished), (2, 2), "{then:?}");
-        worker.shutdown().await.unwrap();
+        worker.stop().await;
     }
 }
 
@@ -31,7 +33,7 @@ async fn a_dead_letter_is_an_end_and_calls_the_else() {
         let (_, end) = seen.called().into_iter().find(|(name, _)| name == "then").unwrap();
         assert_eq!((end.members, end.finished, end.dead), (2, 1, 1));
         lab.check_invariants().await;
-        worker.shutdown().await.unwrap();
+        worker.stop().await;
     }
 }
 
@@ -40,7 +42,7 @@ async fn a_discarded_member_is_an_end_and_no_death() {
     let (_lab, seen, worker) = becomes(Then::Discard).await;
     assert_eq!(seen.names(), ["then"]);
     assert_eq!((seen.called()[0].1.discarded, seen.called()[0].1.dead), (1, 0));
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -51,14 +53,14 @@ async fn the_else_runs_at_the_first_death() {
     let batch = Batch::of([Part::of(Then::Die)]).with([waits]);
     let batch = enqueue(&lab, batch).await;
     let worker = start(&lab, &seen).await;
-    lab.until("not exists (select from jobkit.jobs where run_at < now() + '1 min')").await;
+    lab.until("exists (select from jobkit.finished where kind = 'done')").await;
     assert_eq!(seen.names(), ["else"]);
     assert_eq!((seen.called()[0].1.dead, seen.called()[0].1.open()), (1, 1));
-    let admin = jobkit::Admin::new(lab.pool().clone());
+    let admin = jobkit::Admin::new(lab.pool());
     admin.job(batch.jobs()[1].id()).reschedule(None).await.unwrap();
     ended(&lab).await;
     assert_eq!(seen.names(), ["else", "then"]);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -74,9 +76,9 @@ async fn a_held_batch_waits_until_the_dead_letter_is_resolved_or_discarded() {
         assert_eq!(seen.names(), ["else"], "it is held");
         assert_eq!(seen.called()[0].1.dead, 1);
         let letter: i64 = lab.value("select id from jobkit.dead_letters").await;
-        let admin = jobkit::Admin::new(lab.pool().clone());
+        let admin = jobkit::Admin::new(lab.pool());
         if discard {
-            admin.dead_letter(letter).discard().await.unwrap();
+            admin.dead_letter(DeadLetterId(letter)).discard().await.unwrap();
         } else {
             let args = serde_json::json!({ "number": 1, "then": "Finish" });
             lab.run(&format!("select jobkit.replay({letter}, p_args => '{args}')")).await;
@@ -87,7 +89,7 @@ async fn a_held_batch_waits_until_the_dead_letter_is_resolved_or_discarded() {
         assert_eq!((end.finished, end.discarded, end.dead), (finished, discarded, 0));
         let all = seen.names().contains(&"if all".to_owned());
         assert_eq!(all, !discard, "{:?}", seen.names());
-        worker.shutdown().await.unwrap();
+        worker.stop().await;
     }
 }
 
@@ -109,7 +111,7 @@ async fn cancelling_a_batch_cancels_what_has_not_ended() {
     assert_eq!(seen.names(), ["then"]);
     assert_eq!(seen.called()[0].1.cancelled, 5);
     assert_eq!(lab.value::<Option<i64>>(&operation).await, None, "it has ended");
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 /// A callback is a job: it can be cancelled while it waits, and its dead letter replayed.
@@ -119,13 +121,13 @@ async fn a_cancelled_callback_does_not_run() {
     let seen = seen(&lab);
     enqueue(&lab, Batch::of([Part::of(Then::Finish)])).await;
     let callback: i64 = lab.value("select then_job from jobkit.batches").await;
-    let admin = jobkit::Admin::new(lab.pool().clone());
+    let admin = jobkit::Admin::new(lab.pool());
     assert!(admin.job(JobId(callback)).reschedule(None).await.is_err(), "it waits for the batch");
     admin.job(JobId(callback)).cancel().await.unwrap();
     let worker = start(&lab, &seen).await;
     ended(&lab).await;
     assert_eq!(seen.names(), ["if all"]);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -148,7 +150,7 @@ async fn a_replay_of_a_dead_callback_knows_its_batch() {
     let batch = Batch::of([Part::of(Then::Finish)]).then(Fragile { fails: true });
     let batch = batch.enqueue(&mut tx).await.unwrap();
     tx.commit().await.unwrap();
-    let worker = start(&lab, &seen).await;
+    let worker = worker(&lab, &seen).only::<(Part, Fragile)>().start().await.unwrap();
     lab.until("exists (select from jobkit.dead_letters)").await;
     lab.run("select jobkit.prune_batches('-1 hour', 10)").await;
     let letter: i64 = lab.value("select id from jobkit.dead_letters").await;
@@ -159,7 +161,7 @@ async fn a_replay_of_a_dead_callback_knows_its_batch() {
     lab.run("select jobkit.prune_batches('-1 hour', 10)").await;
     assert_eq!(lab.count("jobkit.batches").await, 0);
     assert_eq!(lab.count("jobkit.batch_counts").await, 0);
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }
 
 #[tokio::test]
@@ -178,5 +180,5 @@ async fn a_member_that_coalesces_expires_or_is_superseded_has_ended() {
     ended(&lab).await;
     let (_, end) = seen.called().into_iter().find(|(name, _)| name == "then").unwrap();
     assert_eq!((end.members, end.finished, end.expired, end.replaced), (3, 1, 1, 1));
-    worker.shutdown().await.unwrap();
+    worker.stop().await;
 }

@@ -11,7 +11,7 @@ const CALLS: &[(&str, &str)] = &[
     ("announce_subscriptions", "array['t'], array['act'], array[null]"),
     ("await_jobs", "array[2]::bigint[]"),
     ("cancel_take", "array[2], 'cancel', 'unwanted'"),
-    ("checkpoint", "1, 1, 1, 1, '7'"),
+    ("save_step", "1, 1, 1, 1, '', '7'"),
     ("claim", "1, 9, array['act'], array['default'], array[1]"),
     ("complete", "1, 1, 1"),
     ("completion", "1, array[1], 1"),

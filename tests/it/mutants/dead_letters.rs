@@ -5,7 +5,7 @@ use crate::races::{dead_letters, recovery};
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     // One for each kind and key, with its history.
-    bury: "terms = excluded.terms;" => "terms = excluded.terms where false;",
+    bury: "callback_of = excluded.callback_of" => "callback_of = excluded.callback_of where false",
         dead_letters::t50_two_failures_of_a_key_make_one_dead_letter;
     bury: "args = excluded.args," => "args = d.args,",
         dead_letters::t50_two_failures_of_a_key_make_one_dead_letter;

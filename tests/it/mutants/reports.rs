@@ -4,17 +4,17 @@ use super::Mutant;
 use crate::races::reports;
 
 pub(super) const MUTANTS: &[Mutant] = mutants! {
-    checkpoint: " for no key update" => "",
+    save_step: " for no key update" => "",
         reports::a_checkpoint_behind_an_outcome_is_lost;
-    checkpoint: " for no key update" => "",
+    save_step: " for no key update" => "",
         reports::a_checkpoint_behind_a_reap_is_lost;
-    checkpoint: " for no key update" => "",
+    save_step: " for no key update" => "",
         reports::an_outcome_behind_a_checkpoint_counts;
-    checkpoint: " and p_job = any (c.job_ids)" => "",
+    save_step: " and p_job = any (c.job_ids)" => "",
         reports::a_checkpoint_behind_an_outcome_is_lost;
-    checkpoint: "c.worker_id = p_worker and c.n = p_n and " => "",
+    save_step: "c.worker_id = p_worker and c.n = p_n and " => "",
         reports::a_stale_attempt_overwrites_no_newer_checkpoint;
-    prune_checkpoints: "j.id = e.job_id offset 0" => "false",
+    prune_steps: "j.id = e.job_id offset 0" => "false",
         reports::a_checkpoint_goes_with_its_job_and_not_before;
     report: "and not exists (select from jobkit.jobs j where j.id = k.job_id)" => "",
         reports::a_checkpoint_goes_with_its_job_and_not_before;

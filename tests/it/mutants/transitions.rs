@@ -171,7 +171,7 @@ pub(super) const MUTANTS: &[Mutant] = mutants! {
         old_plans::a_call_for_one_job_looks_at_no_others;
     part: "SET enable_seqscan TO 'off'" => "",
         old_plans::a_call_for_one_job_looks_at_no_others;
-    checkpoint: "SET enable_seqscan TO 'off'" => "",
+    save_step: "SET enable_seqscan TO 'off'" => "",
         old_plans::a_call_for_one_job_looks_at_no_others;
     completion: "SET enable_seqscan TO 'off'" => "",
         old_plans::a_call_for_one_job_looks_at_no_others;

@@ -61,7 +61,8 @@ fn join(batch: i64) -> String {
 }
 
 /// How many tallies it took, batches it put off, and callbacks it called.
-const LOOK: &str = "select concat_ws(' ', looked, put_off, called) from jobkit.look_at_batches(100)";
+const LOOK: &str =
+    "select concat_ws(' ', looked, put_off, called) from jobkit.look_at_batches(100)";
 
 fn look() -> String {
     LOOK.to_owned()
@@ -100,9 +101,10 @@ async fn finish(world: &World, job: i64) {
 /// For the next round.
 async fn clear(world: &World) {
     let tables = ["batches", "batch_tallies", "batch_counts", "batch_holds", "dead_letters"];
-    let deletes = tables.map(|table| format!("delete from jobkit.{table}"));
+    let deletes = tables.map(|table| format!("delete from jobkit.{table}")).join("; ");
+    let members = "update jobkit.jobs set batch_id = null, callback_of = null";
+    world.lab.run(&format!("{members}; {deletes}")).await;
     world.clear().await;
-    world.lab.run(&deletes.join("; ")).await;
 }
 
 const WAITS: &str = "scheduled, charged 0";
@@ -266,7 +268,10 @@ pub(crate) async fn a_discard_that_is_not_committed_keeps_the_batch_open(lab: La
     let world = World::new(lab).await;
     for end in ENDS {
         let (batch, callback, [member]) = closed(&world).await;
-        world.lab.run(&format!("update jobkit.batches set hold_dead = true where id = {batch}")).await;
+        world
+            .lab
+            .run(&format!("update jobkit.batches set hold_dead = true where id = {batch}"))
+            .await;
         let n = claim_one(&world, member).await;
         assert_eq!(world.call(settle(1, n, member, "bury")).await, "");
         assert_eq!(world.call(look()).await, "1 0 0");

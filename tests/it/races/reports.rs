@@ -16,7 +16,7 @@ in_a_lab![
 ];
 
 fn checkpoint(worker: i64, n: i64, job: i64, value: i32) -> String {
-    format!("select jobkit.checkpoint({worker}, {n}, {job}, 1, '{value}')::text")
+    format!("select jobkit.save_step({worker}, {n}, {job}, 1, '', '{value}')::text")
 }
 
 /// A report of the first attempt of a job, which began so many seconds ago.
@@ -28,14 +28,14 @@ fn report(worker: i64, job: i64, began: i64, done: i64) -> String {
 }
 
 fn prune() -> String {
-    "select jobkit.prune_checkpoints(100)::text".to_owned()
+    "select jobkit.prune_steps(100)::text".to_owned()
 }
 
 impl World {
     /// What the next attempt of a job finds.
     async fn expect_checkpoint(&self, job: i64, value: &str) {
         let sql = format!(
-            "select coalesce((select value::text from jobkit.checkpoints where job_id = {job}), '')"
+            "select coalesce((select value::text from jobkit.steps where job_id = {job} and name = ''), '')"
         );
         assert_eq!(self.lab.value::<String>(&sql).await, value, "job {job}");
     }
@@ -151,7 +151,7 @@ pub(crate) async fn a_checkpoint_goes_with_its_job_and_not_before(lab: Lab) {
     world.lab.run(&format!("select from jobkit.cancel_mark({cancel})")).await;
     world.lab.run(&format!("select from jobkit.cancel_take({cancel}, 'no')")).await;
     world.call(over).await;
-    assert_eq!(world.lab.count("jobkit.checkpoints").await, 0);
+    assert_eq!(world.lab.count("jobkit.steps").await, 0);
 }
 
 /// T195: an attempt was given back, and runs again under its number. What the first run said last

@@ -181,7 +181,7 @@ async fn views_show_a_viewer_no_payload_whatever_its_search_path() {
         );
         let text: String = session.value(&text).await.unwrap_or_else(|e| panic!("{view}: {e}"));
         assert!(!text.contains("canary"), "{view}: {text}");
-        let shows = view.starts_with("shown_") && view != "shown_checkpoints";
+        let shows = view.starts_with("shown_") && view != "shown_steps";
         assert!(!shows || !text.is_empty(), "{view} has no row here");
     }
     drop(session);

@@ -10,7 +10,6 @@ const INDEXES: &[&str] = &[
     "blocked_executions_pkey",
     "bounds_pkey",
     "causes_pkey",
-    "checkpoints_pkey",
     "claims_pkey",
     "dead_letters_due",
     "dead_letters_group",

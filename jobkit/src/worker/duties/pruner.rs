@@ -3,8 +3,8 @@ use std::time::Duration;
 use crate::error::DatabaseError;
 use crate::policy::Policy;
 use crate::store::{
-    Link, expired_days, interval, prepare_days, prune_audit, prune_batches, prune_checkpoints,
-    prune_keys, prune_measures, prune_reports, prune_resolved, prune_runs,
+    Link, expired_days, interval, prepare_days, prune_audit, prune_batches, prune_keys,
+    prune_measures, prune_reports, prune_resolved, prune_runs, prune_steps,
 };
 use crate::worker::ticker::Duty;
 
@@ -19,7 +19,7 @@ const KEEP_BATCHES: Duration = Duration::from_secs(7 * DAY);
 const PAGE: i32 = 1000;
 
 /// Creates the partitions of the history for the days to come, drops expired ones, and removes dead
-/// letters that were resolved long ago, old audit entries, measures and reports, checkpoints of
+/// letters that were resolved long ago, old audit entries, measures and reports, steps of
 /// jobs that have ended, batches a week after their end, and unused unique keys.
 ///
 /// If none ran for an hour, expired jobs would be kept an hour longer.
@@ -59,7 +59,7 @@ impl Duty for Pruner {
             prune_runs(interval(self.keep_runs), PAGE),
             prune_reports(interval(self.keep_reports), PAGE),
             prune_batches(interval(KEEP_BATCHES), PAGE),
-            prune_checkpoints(PAGE),
+            prune_steps(PAGE),
             prune_keys(PAGE),
         ] {
             while self.link.call(&prune).await? >= PAGE {}

@@ -222,11 +222,12 @@ impl Execution {
         };
         let run = self.run_started(started, policy.timeout, handler, &attempt).await;
         let took = began.elapsed();
-        begun.seen = self.seen(claim, &attempt, handler).await;
+        let (seen, claim) = self.seen(claim, &attempt, handler).await;
+        begun.seen = seen;
         let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
-            Settlement { took, ..ended(told(outcome, begun.seen)) }.seen(begun.seen)
+            Settlement { took, claim, ..ended(told(outcome, begun.seen)) }.seen(begun.seen)
         });
         closed(settlement, attempt)
     }

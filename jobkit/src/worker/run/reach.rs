@@ -11,8 +11,8 @@ use crate::error::{ContextError, DatabaseError};
 use crate::reach::{Answer, Completion, Reach};
 use crate::returned::Returned;
 use crate::store::{
-    Ask, Call, ClaimId, batch_of_callback, checkpoint, complete, completion, interval,
-    last_checkpoint, limiter_paused, members_ended, part, pause_key, pause_key_of, take_slot,
+    Ask, Call, ClaimId, batch_of_callback, complete, completion, interval, last_checkpoint,
+    limiter_paused, members_ended, part, pause_key, pause_key_of, save_step, steps_of, take_slot,
 };
 use crate::worker::shared::ledger::Ledger;
 use crate::{BatchId, JobId};
@@ -49,15 +49,35 @@ impl<A: Ask> Reach for Line<A> {
         Box::pin(self.asks.ask(pause_key(group, key, interval(pause))))
     }
 
-    fn checkpoint<'a>(
+    fn save_step<'a>(
         &'a self,
         (worker, n): (i64, i64),
         JobId(job): JobId,
         attempt: u32,
+        name: &'a str,
         value: &'a str,
     ) -> Answer<'a, bool> {
         let attempt = i32::try_from(attempt).unwrap_or(i32::MAX);
-        Box::pin(self.asks.ask(checkpoint(worker, n, job, attempt, value)))
+        Box::pin(self.asks.ask(save_step(worker, n, job, attempt, name, value)))
+    }
+
+    fn save_step_in<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        (worker, n): (i64, i64),
+        JobId(job): JobId,
+        attempt: u32,
+        name: &'a str,
+        value: &'a str,
+    ) -> Answer<'a, bool> {
+        let attempt = i32::try_from(attempt).unwrap_or(i32::MAX);
+        Box::pin(async move {
+            Ok(save_step(worker, n, job, attempt, name, value).call(connection).await?)
+        })
+    }
+
+    fn steps_of(&self, JobId(job): JobId) -> Answer<'_, Vec<(String, String)>> {
+        Box::pin(self.asks.ask(steps_of(job)))
     }
 
     fn last_checkpoint(&self, job: JobId) -> Answer<'_, Option<String>> {

@@ -19,6 +19,6 @@ left join jobkit.claims c on j.state = 'running' and j.id = any (c.job_ids)
 left join jobkit.blocked_executions b on b.job_id = j.id and (b.concurrency_group,
     b.concurrency_key, b.priority) = (j.concurrency_group, j.concurrency_key, j.priority)
 left join jobkit.permits t on t.job_id = j.id
-left join jobkit.shown_checkpoints s on s.job_id = j.id
+left join jobkit.shown_steps s on s.job_id = j.id and s.name = ''
 left join jobkit.kinds k on k.kind = j.kind
 where j.id = $1

@@ -28,18 +28,21 @@ const MISSING: &str = "the handler succeeded, but the transaction in which it co
                        was not committed";
 
 impl Execution {
-    /// What became of the job, if its handler completed it, or tried to.
+    /// What became of the job, if its handler completed it, or tried to; and the claim that it has
+    /// if it was given one of its own.
     pub(super) async fn seen(
         &self,
         claim: ClaimId,
         attempt: &Attempt,
         handler: &Handler,
-    ) -> Option<Seen> {
-        if !attempt.completing.end() {
-            return None;
+    ) -> (Option<Seen>, ClaimId) {
+        let (asked, moved) = attempt.completing.end();
+        if !asked {
+            let n = attempt.report.claim().1;
+            return (None, if moved { ClaimId { n, ..claim } } else { claim });
         }
         // Boxed, so that it is only created for such a handler.
-        Some(Box::pin(self.look(claim, attempt, handler)).await)
+        (Some(Box::pin(self.look(claim, attempt, handler)).await), claim)
     }
 
     /// Waits until it is known what became of the job: a transaction may outlive its handler, which

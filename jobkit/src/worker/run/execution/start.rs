@@ -10,7 +10,7 @@ use tracing::Instrument;
 
 use super::Execution;
 use crate::around::{Inside, layered};
-use crate::context::{Attempt, Completing, Report};
+use crate::context::{Attempt, Completing, Report, Steps};
 use crate::encryption::{self, Unopened};
 use crate::panics::message;
 use crate::policy::Policy;
@@ -90,6 +90,7 @@ impl Execution {
             report: Report::of((claim.worker, claim.n), began, hidden, reports),
             keep: policy.retention,
             completing: Completing::default(),
+            steps: Steps::default(),
         });
         logged_by(&attempt);
         attempt
