@@ -19,12 +19,9 @@ struct Split {
     pages: u32,
 }
 
-/// Reads a page, four of a tenant at a time. What it returns is kept until the merge.
+/// Reads a page, one of a tenant at a time. What it returns is kept until the merge.
 #[derive(Serialize, Deserialize)]
-#[job(
-    queue = "pages", result = String, retention = "1d", concurrency_key = self.tenant,
-    concurrency_limit = 4
-)]
+#[job(queue = "pages", result = String, retention = "1d", concurrency_key = self.tenant)]
 struct ReadPage {
     tenant: String,
     page: u32,
@@ -72,7 +69,8 @@ async fn main() -> anyhow::Result<()> {
     jobkit::migrate(&pool).await?;
     let merged = Arc::new(Notify::new());
     let worker = Worker::new(pool.clone()).state((pool.clone(), Arc::clone(&merged)));
-    let worker = worker.queue("documents", 2).queue("pages", 20).start().await?;
+    let worker = worker.only::<(Split, ReadPage, Merge)>().queue("documents", 2);
+    let worker = worker.queue("pages", 20).start().await?;
     Split { tenant: "acme".to_owned(), pages: 200 }.enqueue(&pool).await?;
     merged.notified().await;
     worker.stop().await;

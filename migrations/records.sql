@@ -10,20 +10,21 @@ declare
 begin
     for v_made in
         with columns as (
-            select t.typname as record, a.attname as name, a.attnum as at, a.atttypid as type
+            select t.typname as record, a.attname as name, a.attnum as at, a.atttypid as type,
+                a.atttypid::regtype::text like '%[]' as is_array
             from pg_type t join pg_attribute a on a.attrelid = t.typrelid
             where t.typnamespace = 'jobkit'::regnamespace and a.attnum > 0 and not a.attisdropped
                 and t.typname in ('new_job', 'new_jobs', 'outcomes')
         )
         select c.record as function, c.record, string_agg(format('p_%s %s default %s', c.name,
-                c.type::regtype, case c.record when 'new_job' then 'null' else '''{}''' end),
-                ', ' order by c.at) as parameters,
+                c.type::regtype, case when c.is_array and c.record <> 'new_job' then '''{}'''
+                    else 'null' end), ', ' order by c.at) as parameters,
             string_agg('p_' || c.name, ', ' order by c.at) as columns
         from columns c group by c.record
         union all
         -- Arrays within one have to have one length, so an array becomes JSON.
         select 'new_jobs_of', 'new_jobs', 'p jobkit.new_job', string_agg(format(case
-                when o.name is null then '''{}'''
+                when o.name is null then 'null'
                 when t.typarray = c.type then 'array[p.%s]'
                 else 'array[pg_catalog.to_jsonb(p.%s)]' end, c.name), ', ' order by c.at)
         from columns c left join columns o on o.record = 'new_job' and o.name = c.name
@@ -31,7 +32,8 @@ begin
         where c.record = 'new_jobs'
         union all
         select 'new_jobs_at', 'new_jobs', 'p jobkit.new_jobs, p_at integer',
-            string_agg(format('p.%s[p_at:p_at]', c.name), ', ' order by c.at)
+            string_agg(format(case when c.is_array then 'p.%s[p_at:p_at]' else 'p.%s' end, c.name),
+                ', ' order by c.at)
         from columns c where c.record = 'new_jobs'
     loop
         -- An earlier one with fewer parameters: which of the two is meant, nobody could tell.

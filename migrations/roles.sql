@@ -70,10 +70,10 @@ grant select on jobkit._migrations
 
 -- The producer has no right to any table. It calls functions, which check their arguments and set
 -- ids, times and attempts. Of a job it stores, it learns only the id.
-grant execute on function jobkit.contract, jobkit.enqueue, jobkit.enqueue_all,
-    jobkit.enqueue_form_1, jobkit.enqueue_unique, jobkit.fan_out, jobkit.new_job,
-    jobkit.new_jobs, jobkit.new_jobs_of, jobkit.publish,
-    jobkit.store_all, jobkit.store_one, jobkit.store_unique
+grant execute on function jobkit.add_to_batch, jobkit.close_batch, jobkit.contract,
+    jobkit.enqueue, jobkit.enqueue_all, jobkit.enqueue_form_1, jobkit.enqueue_unique,
+    jobkit.fan_out, jobkit.new_job, jobkit.new_jobs, jobkit.new_jobs_of, jobkit.open_batch,
+    jobkit.publish, jobkit.store_all, jobkit.store_one, jobkit.store_unique
     to jobkit_producer;
 
 -- The worker adds to the audit, and prunes it, only by functions. What an upgrade brings is granted
@@ -132,9 +132,9 @@ grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds,
     jobkit.reserved_slots, jobkit.schedule_runs, jobkit.schedules, jobkit.scheduled,
     jobkit.semaphores, jobkit.stuck_jobs, jobkit.turns, jobkit.unique_keys
     to jobkit_operator;
-grant insert on jobkit.finished to jobkit_operator;
-grant delete on jobkit.attempts, jobkit.subscriptions to jobkit_operator;
-grant update on jobkit.sweeps, jobkit.workers to jobkit_operator;
+grant insert on jobkit.batch_tallies, jobkit.finished to jobkit_operator;
+grant delete on jobkit.attempts, jobkit.batch_holds, jobkit.subscriptions to jobkit_operator;
+grant update on jobkit.batches, jobkit.sweeps, jobkit.workers to jobkit_operator;
 grant usage on all sequences in schema jobkit to jobkit_operator;
 grant execute on all routines in schema jobkit to jobkit_operator;
 commit;

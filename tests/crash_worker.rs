@@ -4,6 +4,8 @@
 
 #[path = "crash/diary.rs"]
 mod diary;
+#[path = "crash/gathered.rs"]
+mod gathered;
 #[path = "crash/jobs.rs"]
 mod jobs;
 #[path = "crash/program.rs"]
@@ -26,6 +28,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::diary::Diary;
+use crate::gathered::{Call, Order, Part};
 use crate::jobs::{
     Deed, HundredASecond, OneAtOnce, Place, Scene, TenAtOnce, ThousandASecond, ThreeAtOnce,
     TwoAtOnce, say,
@@ -93,7 +96,7 @@ async fn serve(program: Program, mut lines: UnboundedReceiver<String>) -> Result
 }
 
 /// What it runs.
-fn jobs() -> [Registration; 11] {
+fn jobs() -> [Registration; 14] {
     [
         Registration::of::<Deed, _>(),
         Registration::of::<OneAtOnce, _>(),
@@ -106,6 +109,9 @@ fn jobs() -> [Registration; 11] {
         Registration::of::<Pay, _>(),
         Registration::of::<Change, _>(),
         Registration::of::<Newest, _>(),
+        Registration::of::<Part, _>(),
+        Registration::of::<Call, _>(),
+        Registration::of::<Order, _>(),
     ]
 }
 

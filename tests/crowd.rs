@@ -31,8 +31,8 @@ pub struct Page {
 /// The pages, by what they may cost: statements and blocks first. In braces a job that is in that
 /// place.
 const PAGES: &str = "
-    18 10500 /
-    18 11500 /?range=7d
+    19 10500 /
+    19 11500 /?range=7d
     4 1700 /jobs
     4 1100 /jobs?state=ready
     4 1400 /jobs?state=scheduled
@@ -59,6 +59,13 @@ const PAGES: &str = "
     6 530 /jobs/{scheduled}
     4 100 /jobs/{running}
     6 550 /jobs/{blocked}
+    2 60 /batches
+    2 10 /batches?state=open
+    4 380 /batches/1
+    4 20 /batches/1?only=dead
+    4 25 /batches/1?only=finished
+    12 13000 /jobs?q=batch:1
+    12 13000 /jobs?q=batch:1&state=finished
     7 5400 /queues
     2 140 /queues/queue?queue=queue_3
     2 40 /schedules
@@ -85,10 +92,10 @@ const PAGES: &str = "
     8 160 /operations/new?verb=cancel&only=rows&row={ready}&row={blocked}&row={running}
     2 25 /operations/new?verb=replay&only=rows&row={dead}
     4 26 /operations/1
-    25 14000 /system
+    27 14000 /system
     2 50 /audit
     2 35 /audit?actor=nobody
-    16 9200 /api/v1/overview
+    17 9200 /api/v1/overview
     6 5400 /api/v1/queues
     3 220 /api/v1/kinds
     2 25 /api/v1/workers
@@ -98,6 +105,8 @@ const PAGES: &str = "
     2 260 /api/v1/jobs?state=finished
     2 940 /api/v1/jobs?state=ready&q=queue:queue_3
     6 550 /api/v1/jobs/{blocked}
+    2 60 /api/v1/batches
+    2 10 /api/v1/batches/1
     2 25 /api/v1/operations
     2 71 /api/v1/dead-letters
     2 1400 /api/v1/dead-letters/groups

@@ -20,7 +20,7 @@ from generate_series(1, 7) k;
 
 insert into jobkit.finished (job_id, kind, queue, priority, outcome, attempt, max_attempts,
     snoozes, created_at, run_at, finished_at, took, worker_id, reason, errors, args, tags,
-    expires_at)
+    expires_at, batch_id)
 select i, 'kind_' || i % 8, 'queue_' || i % 8, 0,
     case when i % 1000 = 1 then 'discard' when i % 1000 = 2 then 'cancel' else 'finish' end, 1, 20,
     0, t.at - interval '1 min', t.at - interval '1 min', t.at, i % 500 * interval '1 ms', 7,
@@ -28,7 +28,8 @@ select i, 'kind_' || i % 8, 'queue_' || i % 8, 0,
     case when i % 100 = 1 then jsonb_build_array(jsonb_build_object('job_id', i, 'attempt', 1,
         'outcome', 'retry', 'error', 'timed out after ' || i || ' ms', 'ended_at', t.at)) end,
     jsonb_build_object('order_id', i, 'account', 'account-' || i % 1000),
-    case when i % 50 = 0 then array['campaign'] end, now() + (i % 48 + 1) * interval '1 hour'
+    case when i % 50 = 0 then array['campaign'] end, now() + (i % 48 + 1) * interval '1 hour',
+    case when i % 2 = 0 then 1 end
 from generate_series(1, pg_temp.size('finished')) i
 cross join lateral (
     select now() - (pg_temp.size('finished') - i) * interval '20 ms' as at offset 0
@@ -49,12 +50,12 @@ from (
 cross join lateral generate_series(0, p.size - 1) n;
 
 insert into jobkit.jobs (id, kind, queue, priority, attempt, max_attempts, run_at, created_at,
-    concurrency_group, concurrency_key, args, tags)
+    concurrency_group, concurrency_key, args, tags, batch_id)
 select l.id, 'kind_' || l.number, 'queue_' || l.number, l.nth % 3 - 1,
     case when l.place = 'scheduled' and l.nth % 4 = 0 then 1 else 0 end, 20, l.run_at,
     least(l.run_at, now()), case when l.key is not null then 'kind_7' end, l.key,
     jsonb_build_object('order_id', l.id, 'account', 'account-' || l.nth % 1000),
-    case when l.nth % 50 = 0 then array['campaign'] end
+    case when l.nth % 50 = 0 then array['campaign'] end, case when l.place = 'ready' then 1 end
 from live l;
 insert into jobkit.ready (queue, priority, job_id, kind)
 select j.queue, j.priority, j.id, j.kind
@@ -78,18 +79,35 @@ select setval(pg_get_serial_sequence('jobkit.jobs', 'id'), max(l.id)) from live 
 
 insert into jobkit.dead_letters (kind, key, state, job_id, queue, priority, max_attempts, reason,
     error, fingerprint, errors, attempt, attempts, snoozes, created_at, first_failed_at, failed_at,
-    resolved_at, args)
+    resolved_at, args, batch_id)
 select 'kind_' || i % 8, case when i % 2 = 0 then 'account-' || i end,
     case when i % 10 = 9 then 'resolved' else 'open' end, -i, 'queue_' || i % 8, 0, 20,
     'exhausted', 'the bank said no to payment ' || i, left(md5((i % 400)::text), 16),
     jsonb_build_array(jsonb_build_object('job_id', -i, 'attempt', 20, 'outcome', 'bury', 'error',
         'the bank said no to payment ' || i, 'ended_at', t.at, 'took', '12 ms')),
     20, 20, 0, t.at, t.at, t.at, case when i % 10 = 9 then now() end,
-    jsonb_build_object('order_id', i, 'account', 'account-' || i)
+    jsonb_build_object('order_id', i, 'account', 'account-' || i), 1
 from generate_series(1, pg_temp.size('dead')) i
 cross join lateral (
     select now() - (pg_temp.size('dead') - i) * interval '1 s' as at offset 0
 ) t;
+
+-- All ready jobs, half of the ended ones and all dead letters are members of one batch.
+insert into jobkit.batches (created_at, hold_dead, closed_at, ended_at)
+select now() - interval '1 h', false, now(), case when i > 1 then now() end
+from generate_series(1, 200) i;
+insert into jobkit.batch_counts (batch_id, outcome, jobs)
+with members as (
+    select j.batch_id, 'live' as outcome from jobkit.jobs j where j.batch_id is not null
+    union all
+    select f.batch_id, f.outcome from jobkit.finished f where f.batch_id is not null
+    union all
+    select d.batch_id, 'bury' from jobkit.dead_letters d
+)
+select m.batch_id, 'add', count(*) from members m group by m.batch_id
+union all
+select m.batch_id, m.outcome, count(*) from members m where m.outcome <> 'live'
+group by m.batch_id, m.outcome;
 
 insert into jobkit.measures (span, minute, queue, kind, outcome, count, run, wait)
 select s.span, s.minute, 'queue_' || k, 'kind_' || k, o.outcome, 40,

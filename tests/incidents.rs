@@ -258,6 +258,16 @@ pub const INCIDENTS: &[Incident] = &[
         end: "update jobkit.schedules set next_at = now() + interval '1 h'",
         again: BEFORE,
     },
+    // The program that opened it died.
+    Incident {
+        what: "unclosed_batch",
+        severity: "warning",
+        words: &["batch 1 was opened 25 h ago", "never closed"],
+        sql: "insert into jobkit.batches (created_at, hold_dead)
+            values (now() - interval '25 h', false)",
+        end: "select jobkit.close_batch(1)",
+        again: "update jobkit.acknowledged set up_to = now() - interval '26 h'",
+    },
     Incident {
         what: "held_key",
         severity: "note",

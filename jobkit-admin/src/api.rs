@@ -3,6 +3,7 @@
 
 pub(crate) mod act;
 pub(crate) mod attention;
+pub(crate) mod batches;
 pub(crate) mod enqueue;
 mod json;
 pub(crate) mod limits;

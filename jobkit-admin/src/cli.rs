@@ -10,6 +10,8 @@
 //! jobkit jobs list 'state:retrying kind:charge_card args.account:7'
 //! jobkit jobs explain 4711
 //! jobkit enqueue send_receipt '{"order_id": 7}'
+//! jobkit batches --open
+//! jobkit batch 7                              # its counts, callbacks and members
 //! jobkit dead replay-all --kind charge_card   # says what it would do; --yes does it
 //! jobkit doctor --json
 //! jobkit reseal --dry-run                     # how many payloads are sealed with which key
@@ -45,6 +47,7 @@ use crate::access::Redaction;
 mod answer;
 mod arguments;
 mod attention;
+mod batches;
 mod bench;
 mod dead;
 mod desk;
@@ -139,6 +142,9 @@ enum Command {
     /// Shows workers, and asks them to stop
     #[command(args_conflicts_with_subcommands = true)]
     Workers(workers::Workers),
+    /// Shows batches, their callbacks and members, and cancels them
+    #[command(visible_alias = "batch", args_conflicts_with_subcommands = true)]
+    Batches(batches::Batches),
     /// Shows bulk actions, and cancels them
     #[command(subcommand)]
     Operations(operations::Operations),
@@ -213,6 +219,7 @@ async fn answered(command: Command, desk: &Desk) -> Answered {
         Command::Topics(command) => command.run(desk).await,
         Command::Semaphores(command) => command.run(desk).await,
         Command::Workers(command) => command.run(desk).await,
+        Command::Batches(command) => command.run(desk).await,
         Command::Operations(command) => command.run(desk).await,
         Command::Reseal(command) => command.run(desk).await,
         Command::Doctor(command) => command.run(desk).await,

@@ -1,5 +1,6 @@
 //! Values as text, for people and programs, with redaction and escaping.
 
+pub(crate) mod batches;
 pub(crate) mod change;
 pub(crate) mod errors;
 pub(crate) mod invisible;

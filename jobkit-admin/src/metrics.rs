@@ -61,6 +61,8 @@ async fn page(context: &Context, format: Format) -> Result<String, AdminError> {
     let seconds = |age: Option<Duration>| age.unwrap_or_default().as_secs_f64();
     let number = |count: Count| f64::from(count.number());
     gauge("dead_letters_open", "Open dead letters, 10000 at most", number(now.dead));
+    gauge("open_batches", "Batches that have not ended, 10000 at most", number(now.open_batches));
+    gauge("batch_tallies", "Changes in batches to be added up", number(now.batch_tallies));
     gauge("capacity", "Jobs that live workers can run at once", now.capacity.into());
     gauge("paused_keys", "Concurrency keys that are paused, 10000 at most", number(paused));
     gauge("blocked_age_seconds", "The longest wait for a permit", seconds(now.blocked_age));

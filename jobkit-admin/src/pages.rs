@@ -2,6 +2,7 @@
 
 pub(crate) mod attention;
 pub(crate) mod audit;
+pub(crate) mod batches;
 pub(crate) mod concurrency;
 pub(crate) mod dead_groups;
 pub(crate) mod dead_letter;

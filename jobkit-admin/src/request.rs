@@ -1,6 +1,7 @@
 //! The fields of a request, and what they request.
 
 pub(crate) mod audit;
+pub(crate) mod batches;
 pub(crate) mod bulk;
 pub(crate) mod dead_letters;
 pub(crate) mod fields;

@@ -234,7 +234,7 @@ create type jobkit.new_job as (
 );
 
 -- new_jobs: many of them, with an array for each column: the cheapest form for a server to receive
--- and unpack. An empty array is null for every job. A lone job is in no batch.
+-- and unpack. An empty array is null for every job.
 create type jobkit.new_jobs as (
     kind text[],
     queue text[],
@@ -255,8 +255,8 @@ create type jobkit.new_jobs as (
     unique_for interval[],
     on_duplicate text[],
     terms jsonb[],
-    batch_id bigint[],
-    callback_of bigint[]
+    batch_id bigint,                             -- of which all of them become members
+    callback_of bigint
 );
 
 -- outcome: how an attempt of a claimed job ended, by a word that `settle_one` knows. An `error`

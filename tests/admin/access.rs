@@ -17,6 +17,7 @@ async fn existing(lab: &Lab, route: &Route) -> String {
     let taken = TAKEN.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 20;
     let (id, table, such) = match route.path {
         path if path.contains("/workers/") => return filled(path, "1f"),
+        path if path.contains("/batches/{id}") => ("id", "batches", "ended_at is null"),
         path if path.contains("/operations/{id}") => ("id", "operations", "true"),
         path if path.contains("/jobs/") => ("job_id", "scheduled", "true"),
         path if path.contains("/dead") => ("id", "dead_letters", "state = 'open'"),

@@ -17,7 +17,7 @@ fn json(reply: &Reply) -> Value {
 async fn pages_of_a_list_have_everything_once() {
     let lab = world::ordinary().await;
     let app = dashboard(&lab, Permissions::admin());
-    for list in ["dead-letters", "semaphores", "audit"] {
+    for list in ["dead-letters", "semaphores", "audit", "batches"] {
         let whole = json(&get(&app, &format!("/api/v1/{list}?limit=500")).await);
         let (mut pages, mut next) = (Vec::new(), Some(format!("/api/v1/{list}?limit=7")));
         while let Some(url) = next {

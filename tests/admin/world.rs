@@ -52,7 +52,26 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
         let done = query.execute(lab.pool()).await;
         done.unwrap_or_else(|error| panic!("{step}: {error}"));
     }
+    open_batches(lab).await;
     end_some(lab).await;
+}
+
+/// A batch for each kind: what is scheduled is a member, and what is blocked a callback.
+async fn open_batches(lab: &Lab) {
+    lab.run(
+        "insert into jobkit.batches (created_at, hold_dead, then_job)
+        select now(), false, max(j.id)
+        from jobkit.blocked_executions b join jobkit.jobs j on j.id = b.job_id group by j.kind;
+        update jobkit.jobs j set callback_of = b.id
+        from jobkit.batches b where b.then_job = j.id;
+        update jobkit.jobs j set batch_id = b.id
+        from jobkit.batches b join jobkit.jobs c on c.id = b.then_job
+        where c.kind = j.kind and exists (select from jobkit.scheduled s where s.job_id = j.id);
+        insert into jobkit.batch_counts (batch_id, outcome, jobs)
+        select j.batch_id, 'add', count(*) from jobkit.jobs j
+        where j.batch_id is not null group by j.batch_id",
+    )
+    .await;
 }
 
 /// Whatever runs says how far it is, logs a line and has a checkpoint.

@@ -3,11 +3,14 @@
 
 mod act;
 mod attention;
+mod batches;
 mod bench;
 mod enqueue;
 mod explained;
 mod limits;
 mod look;
+#[path = "../admin/one_batch.rs"]
+mod one_batch;
 #[path = "../admin/one_kind.rs"]
 mod one_kind;
 mod refuse;

@@ -4,6 +4,7 @@
 
 mod agreement;
 mod ahead;
+mod batches;
 mod changes;
 mod copies;
 mod crowd;
@@ -11,6 +12,7 @@ mod cut_off;
 mod dead_letters;
 mod diary;
 mod firing;
+mod gathered;
 mod hosts;
 mod jobs;
 mod keyed;

@@ -2,6 +2,7 @@
 
 pub(crate) mod astray;
 mod audit;
+mod batches;
 mod bulk;
 mod bulk_races;
 pub(crate) mod carried_out;

@@ -51,7 +51,10 @@ async fn what_is_sent_is_what_the_types_have() {
     };
     assert_eq!(sent(one.sql()), sorted(attributes(&lab, "new_job").await));
     let many = Statement::enqueue_all([Once(1), Once(2)]).unwrap();
-    assert_eq!(sent(many.sql()), sorted(attributes(&lab, "new_jobs").await));
+    let mut attributes = sorted(attributes(&lab, "new_jobs").await);
+    // What only batches set, in the server.
+    attributes.retain(|(name, _)| name != "batch_id" && name != "callback_of");
+    assert_eq!(sent(many.sql()), attributes);
 }
 
 /// The functions that make a record put each parameter into the attribute of its name.
@@ -64,6 +67,7 @@ async fn each_parameter_becomes_the_attribute_of_its_name() {
             let (base, value) = match sql_type.trim_end_matches("[]") {
                 "text" => ("text", "x"),
                 "int2" => ("int2", "7"),
+                "int8" => ("int8", "7"),
                 "interval" => ("interval", "1 day"),
                 "timestamptz" => ("timestamptz", "infinity"),
                 "jsonb" => ("jsonb", "1"),

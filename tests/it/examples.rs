@@ -15,7 +15,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 
 /// The examples that are run here.
-const RUN: [&str; 16] = [
+const RUN: [&str; 17] = [
     "chunk",
     "checkpoint",
     "coalesce",
@@ -28,6 +28,7 @@ const RUN: [&str; 16] = [
     "layers",
     "limiter",
     "limits",
+    "order",
     "quickstart",
     "results",
     "topics",
@@ -47,7 +48,7 @@ fn examples_are_short() {
     assert!(concurrency.lines().count() <= 110, "concurrency.rs may have 110 lines");
     let dead_letters = read("dead_letters.rs");
     assert!(dead_letters.lines().count() <= 110, "dead_letters.rs may have 110 lines");
-    for example in ["limits.rs", "document.rs"] {
+    for example in ["limits.rs", "document.rs", "order.rs"] {
         assert!(read(example).lines().count() <= 80, "{example} may have 80 lines");
     }
     let minimal = read("minimal.rs");
@@ -222,6 +223,14 @@ async fn the_results_example_waits_for_its_answers() {
 async fn the_document_example_merges_all_pages_once() {
     let (lab, said) = said_by("document").await;
     assert_eq!(said, "200 of 200 pages, the last: Some(\"text of page 200\")\n");
+    lab.check_invariants().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_order_example_goes_on_after_its_last_step() {
+    let (lab, said) = said_by("order").await;
+    let steps = "charged\nreserved\nnot shipped\nnot shipped\nshipped reservation 1\n";
+    assert_eq!(said, format!("{steps}the order has finished\n"));
     lab.check_invariants().await;
 }
 

@@ -171,9 +171,10 @@ async fn a_connection_that_ended_when_idle_is_no_gap_in_a_lease() {
     let lab = lab().await;
     let worker = worker(&lab).lease(Duration::from_secs(2)).start().await.unwrap();
     lab.run(
-        "select jobkit.register(31, 'dead', '{elsewhere}', '{noop}', '100 ms');
+        "select jobkit.register(31, 'dead', '{elsewhere}', '{noop}', '1 min');
         select jobkit.enqueue('noop', p_queue => 'elsewhere');
-        select from jobkit.claim(31, 1, '{noop}', '{elsewhere}', '{1}')",
+        select from jobkit.claim(31, 1, '{noop}', '{elsewhere}', '{1}');
+        update jobkit.workers set lease = '100 ms', lease_until = clock_timestamp() where id = 31",
     )
     .await;
     assert_eq!(lab.count("jobkit.claims").await, 1);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use jobkit::admin::Admin;
 use jobkit::admin::audit::AuditFilter;
+use jobkit::admin::batches::{BatchCancelled, BatchQuery, Members};
 use jobkit::admin::dead_letters::DeadLetterFilter;
 use jobkit::admin::jobs::JobQuery;
 use jobkit::admin::limits::{Change, LimitFilter, To};
@@ -17,7 +18,7 @@ use jobkit::enqueue::Topic;
 use jobkit::enqueue::wait::WaitError;
 use jobkit::error::{DatabaseError, MigrateError};
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, Job, JobContext, JobError, Registration, Worker, job};
+use jobkit::{Batch, Enqueue, Job, JobContext, JobError, Registration, Worker, job};
 use jobkit_tests::{Lab, Roles};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgPool;
@@ -92,6 +93,12 @@ async fn produce(pool: &PgPool) {
     assert!(matches!(now.enqueue_unique(pool).await, Ok(Enqueued::New(_))));
     pay(8, 0).options().coalesce_key("c").enqueue(pool).await.unwrap();
     assert_eq!(Paid { order: 7 }.publish(pool).await.unwrap().len(), 1);
+    let hour = Duration::from_secs(3600);
+    let later = |account| pay(account, 0).options().after(hour);
+    let mut connection = pool.acquire().await.unwrap();
+    let batch = Batch::of([later(12)]).then(pay(14, 0)).open(&mut connection).await.unwrap();
+    assert_eq!(batch.add([later(13)], &mut connection).await.unwrap().len(), 1);
+    batch.close(&mut connection).await.unwrap();
     // To wait for a job is to look at it.
     let waited = pay(11, 0).enqueue_and_wait(pool, Duration::from_secs(1)).await;
     assert!(matches!(waited, Err(WaitError::TimedOut { .. })), "{waited:?}");
@@ -187,6 +194,9 @@ async fn operate(admin: &Admin) {
     let dead = admin.dead_letters(&DeadLetterFilter::all(), None, 10).await.unwrap();
     admin.cause(&dead.entries[0].fingerprint).note("known").await.unwrap();
     admin.dead_letter(dead.entries[0].id).replay().await.unwrap();
+    let batches = admin.batches(BatchQuery::all().open(), None, 10).await.unwrap();
+    let cancelled = admin.batch(batches[0].id).cancel("a test").await.unwrap();
+    assert!(matches!(cancelled, BatchCancelled::By(_)), "{cancelled:?}");
 }
 
 /// What a viewer sees: all, but no payload.
@@ -200,6 +210,10 @@ async fn look_of(admin: &Admin, payloads: bool) {
     see(format!("{:?}", admin.overview().await.unwrap()));
     see(format!("{:?}", admin.doctor().await.unwrap()));
     see(format!("{:?}", admin.queues().await.unwrap()));
+    let batches = admin.batches(BatchQuery::all(), None, 10).await.unwrap();
+    let batch = admin.batch(batches[0].id);
+    see(format!("{:?}", batch.get().await.unwrap()));
+    see(format!("{:?}", batch.members(Members::All, None, 10).await.unwrap()));
     see(format!("{:?}", admin.kinds().await.unwrap()));
     see(format!("{:?}", admin.limits(&LimitFilter::all()).await.unwrap()));
     see(format!("{:?}", admin.workers().await.unwrap()));

@@ -105,3 +105,13 @@ fn a_payload_of_yesterday_decodes() {
         assert!(message.starts_with(said), "{message}");
     }
 }
+
+#[tokio::test]
+async fn a_context_keeps_steps_in_memory() {
+    let cx = context(()).step("charge", &"ch_7").build();
+    let charge: String = cx.step("charge", async || panic!("it has run")).await.unwrap();
+    assert_eq!(charge, "ch_7");
+    assert_eq!(cx.step("ship", async || Ok(1)).await.unwrap(), 1);
+    let twice = cx.step("ship", async || Ok(2)).await.unwrap_err().to_string();
+    assert!(twice.contains("was used twice"), "{twice}");
+}

@@ -7,7 +7,7 @@ use jobkit::error::StartError;
 use jobkit::testing::{
     self, Drain, RunOutcome, advance, assert_enqueued, enqueued, refute_enqueued,
 };
-use jobkit::{Enqueue, Job, JobContext, Registration, job};
+use jobkit::{Batch, Enqueue, Job, JobContext, Registration, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 use sqlx::PgTransaction;
@@ -262,4 +262,19 @@ async fn a_claim_that_brings_nothing_ends_no_drain() {
     }
     let report = acts().run(&mut *tx).await.unwrap();
     assert_eq!(report.assert_finished().runs.len(), 1);
+}
+
+/// The callback runs in the drain that ends the last member.
+#[tokio::test]
+async fn a_drain_calls_back() {
+    let lab = Lab::new().await;
+    let mut tx = lab.pool().begin().await.unwrap();
+    let members = (0..3).map(|_| Act { then: Then::Finish });
+    let batch = Batch::of(members).then(Fleeting { then: Then::Finish });
+    let batch = batch.enqueue(&mut tx).await.unwrap();
+    assert_eq!(batch.jobs().len(), 3);
+    let report = acts().run(&mut *tx).await.unwrap();
+    let kinds: Vec<_> = report.runs.iter().map(|run| &*run.kind).collect();
+    assert_eq!(kinds, ["act", "act", "act", "fleeting"]);
+    assert!(report.done);
 }

@@ -19,7 +19,8 @@ use crate::format::{payload, reports, show};
 pub(super) enum Jobs {
     /// Lists jobs
     List {
-        /// A search by kind: queue: state: tag: group: key: error: ended: worker: id: args.path:
+        /// A search by kind: queue: state: tag: group: key: error: ended: worker: batch: id:
+        /// args.path:
         ///
         /// For example 'state:retrying kind:charge_card args.account:7 tag:"very urgent"'. States
         /// are live (the default), ready, scheduled, retrying, running, blocked, finished (ended in
@@ -100,7 +101,7 @@ fn listed(page: &JobPage) -> Answer {
     Answer::new(answer, text)
 }
 
-fn row(job: &JobSummary) -> [String; 7] {
+pub(super) fn row(job: &JobSummary) -> [String; 7] {
     [
         job.id.to_string(),
         job.ended.map_or(job.state.as_str(), jobkit::admin::jobs::Ended::as_str).to_owned(),
@@ -156,6 +157,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
                 .map(|(name, instant)| format!("{name}, for {}", utc(instant)))
                 .unwrap_or_default(),
         ),
+        ("batch", of_batch(job)),
         ("replays", job.replays.map(|id| id.to_string()).unwrap_or_default()),
         ("replayed by", job.replayed_by.map(|id| id.to_string()).unwrap_or_default()),
         ("reason", job.reason.clone().unwrap_or_default()),
@@ -170,6 +172,13 @@ fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
         }
     }
     text
+}
+
+/// The batch that it belongs to: `7`, or `callback of 7`.
+fn of_batch(job: &JobDetail) -> String {
+    let member = job.batch.map(|id| id.to_string());
+    let callback = job.callback_of.map(|id| format!("callback of {id}"));
+    [member, callback].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// `group/key`, of a job that is unique or coalesces.

@@ -65,7 +65,11 @@ pub(super) async fn carry_out(
     if let Some(number) = per_second {
         begin = begin.per_second(number);
     }
-    let id = begin.await?.id;
+    finish(desk, begin.await?.id).await
+}
+
+/// Carries out an operation that has begun, together with any workers.
+pub(super) async fn finish(desk: &Desk, id: i64) -> Answered {
     let mut carry_out = desk.admin.operation(id).run();
     if !desk.json {
         tell(&format!("Operation {id} has started; to cancel it: jobkit operations cancel {id}"));

@@ -22,6 +22,8 @@ pub(crate) fn json(now: &Overview) -> Value {
         "blocked_age": seconds(now.blocked_age),
         "schedule_overdue": seconds(now.overdue),
         "dead": count(now.dead),
+        "open_batches": count(now.open_batches),
+        "batch_tallies": count(now.batch_tallies),
         "attention": now.attention.iter().map(|it| attention(it, now.at)).collect::<Vec<_>>(),
         "acknowledged": now.acknowledged.iter().map(|it| known(it, now.at)).collect::<Vec<_>>(),
     })
@@ -98,6 +100,9 @@ fn of_work(item: &Attention) -> Option<Value> {
         }),
         Attention::StuckOperation { operation, verb, since } => json!({
             "operation": operation.to_string(), "verb": verb, "stuck": since.as_secs_f64(),
+        }),
+        Attention::UnclosedBatch { batch, ago, .. } => json!({
+            "batch": batch.to_string(), "age": ago.as_secs_f64(),
         }),
         Attention::HeldKey { group, key, by, blocked, blocked_age } => {
             let mut value = hold(by);

@@ -221,6 +221,8 @@ pub(crate) fn job(
     value["unique_group"] = json!(job.unique_group);
     value["unique_key"] = json!(job.unique_key);
     value["coalesces"] = json!(job.coalesces);
+    value["batch"] = json!(job.batch.map(|batch| batch.to_string()));
+    value["callback_of"] = json!(job.callback_of.map(|batch| batch.to_string()));
     value["dead_letter"] = json!(job.dead_letter.map(|id| id.to_string()));
     let mut text = with_payloads(&value, &job.args, job.metadata.as_ref(), redaction);
     if let Some(result) = &job.result {

@@ -4,7 +4,7 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use jobkit::JobId;
 use jobkit::admin::Payload;
-use jobkit::admin::explain::Explanation;
+use jobkit::admin::explain::{Explanation, Reason};
 use jobkit::admin::jobs::{Cancelled, JobDetail, Rescheduled, State};
 
 use crate::context::Context;
@@ -35,7 +35,14 @@ impl Job<'_> {
 
     fn is_waiting(&self) -> bool {
         let job = &self.job.summary;
-        self.is_live() && job.state != State::Running && !job.cancel_requested
+        let own = job.state != State::Running && !job.cancel_requested;
+        self.is_live() && own && !self.awaits_batch()
+    }
+
+    /// Whether it runs when its batch has ended, and not at another time.
+    fn awaits_batch(&self) -> bool {
+        let reasons = self.explanation.iter().flat_map(|explanation| &explanation.reasons);
+        reasons.into_iter().any(|reason| matches!(reason, Reason::AwaitsBatch(_)))
     }
 }
 

@@ -56,6 +56,7 @@ impl Page<'_> {
             Attention::StuckOperation { operation, .. } => {
                 ("stuck", format!("/operations/{operation}"))
             }
+            Attention::UnclosedBatch { batch, .. } => ("open", format!("/batches/{batch}")),
             Attention::HeldKey { group, key, .. } | Attention::PausedKey { group, key, .. } => {
                 let paused = matches!(item, Attention::PausedKey { .. });
                 let word = if paused { "paused" } else { "blocked" };

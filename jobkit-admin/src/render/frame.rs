@@ -17,9 +17,10 @@ pub(crate) struct Place {
 }
 
 /// The pages of the navigation: path, label, key, permission.
-const PLACES: [(&str, &str, &str, Permission); 13] = [
+const PLACES: [(&str, &str, &str, Permission); 14] = [
     ("/", "Overview", "o", Permission::View),
     ("/jobs", "Jobs", "j", Permission::View),
+    ("/batches", "Batches", "h", Permission::View),
     ("/queues", "Queues", "q", Permission::View),
     ("/schedules", "Schedules", "t", Permission::View),
     ("/kinds", "Kinds", "k", Permission::View),

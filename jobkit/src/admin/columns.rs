@@ -3,14 +3,15 @@
 use sqlx::postgres::PgRow;
 
 use super::payload::{Hides, Payload};
-use crate::JobId;
 use crate::admin::Count;
 use crate::admin::count::capped;
 use crate::admin::jobs::Progress;
 use crate::store::{ReadColumn, from_column};
+use crate::{BatchId, JobId};
 
 from_column! {
     JobId: i64 => JobId;
+    BatchId: i64 => BatchId;
     // Counts up to the limit, and one more.
     Count: i64 => capped;
 }

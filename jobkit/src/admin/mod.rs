@@ -22,6 +22,7 @@ mod payload;
 mod severity;
 
 pub mod audit;
+pub mod batches;
 pub mod dead_letters;
 pub mod doctor;
 pub mod encryption;
@@ -57,6 +58,7 @@ pub use self::severity::Severity;
 /// | [`dead_letter`](Self::dead_letter) | [`get`, `discard`](dead_letters::DeadLetterRef) |
 /// | | [`replay`](dead_letters::DeadLetterRef::replay) |
 /// | [`cause`](Self::cause) of dead letters | [`note`, `mute`, `unmute`](dead_letters::CauseRef) |
+/// | [`batch`](Self::batch) | [`get`, `members`, `cancel`](batches::BatchRef) |
 /// | [`operation`](Self::operation) | [`get`, `results`](operations::OperationRef) |
 /// | | [`run`, `cancel`](operations::OperationRef) |
 /// | [`schedule`](Self::schedule) | [`get`, `runs`, `run`](schedules::ScheduleRef) |
@@ -82,6 +84,7 @@ pub use self::severity::Severity;
 /// | | [`count_dead_letters`](Self::count_dead_letters) | how many there are |
 /// | | [`dead_letter_groups`](Self::dead_letter_groups) | the open ones, by cause |
 /// | | [`whole_dead_letters`](Self::whole_dead_letters) | several, with everything stored |
+/// | [batches] | [`batches`](Self::batches) | sets of jobs with callbacks |
 /// | [operations] | [`preview`](Self::preview) | what a bulk operation would act on |
 /// | | [`begin_operation`](Self::begin_operation) | begins a bulk operation; workers carry it out |
 /// | | [`operations`](Self::operations) | the latest, with their progress |

@@ -204,7 +204,7 @@ impl Steps {
         self.0.lock().values.is_some()
     }
 
-    fn read(&self, stored: Vec<(String, String)>) {
+    pub(crate) fn read(&self, stored: Vec<(String, String)>) {
         let mut known = self.0.lock();
         let values = known.values.get_or_insert_default();
         for (name, value) in stored {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::context::{Attempt, Facts};
@@ -9,7 +10,7 @@ use crate::stop::{Stop, WorkerWide};
 use crate::{JobContext, JobId, StopReason};
 
 /// A context for calling [`Job::run`](crate::Job::run) in a test: by default job 0, first attempt
-/// of 20, not asked to stop. Its checkpoints are kept in memory.
+/// of 20, not asked to stop. Its checkpoints and steps are kept in memory.
 ///
 /// ```
 /// # use jobkit::{Job, JobContext, JobError, job, report::Verdict};
@@ -38,6 +39,7 @@ pub fn context<S>(state: S) -> ContextBuilder<S> {
         queue: "test".to_owned(),
         timeout: None,
         stops: Stops::default(),
+        steps: Vec::new(),
     }
 }
 
@@ -51,6 +53,7 @@ pub struct ContextBuilder<S> {
     queue: String,
     timeout: Option<Duration>,
     stops: Stops,
+    steps: Vec<(String, String)>,
 }
 
 impl<S> ContextBuilder<S> {
@@ -124,6 +127,16 @@ impl<S> ContextBuilder<S> {
         self.metadata(json!({ "schedule": schedule, "instant": instant.to_rfc3339() }))
     }
 
+    /// As if an earlier attempt had run this [step](JobContext::step), and it had returned this.
+    ///
+    /// # Panics
+    /// If the value is not JSON.
+    pub fn step<T: Serialize>(mut self, name: impl Into<String>, value: &T) -> Self {
+        let json = serde_json::to_string(value).expect("the value of a step is JSON");
+        self.steps.push((name.into(), json));
+        self
+    }
+
     /// As if the worker were already stopping: [`JobContext::stopping`] completes immediately.
     pub fn stopping(self) -> Self {
         self.stops.stop();
@@ -154,6 +167,7 @@ impl<S> ContextBuilder<S> {
             stop: self.stops.stop,
             ..Attempt::for_test()
         };
+        attempt.steps.read(self.steps);
         JobContext::new(Arc::new(attempt), Arc::new(self.state))
     }
 }

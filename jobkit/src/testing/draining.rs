@@ -12,8 +12,8 @@ use crate::registry::Registry;
 use crate::schedule::{self, Times};
 use crate::store::{
     Call, Decided, DueSchedule, Prepared, SaidLimit, announce, announce_limits,
-    announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval, prepare_days,
-    prepared, promote, queues_ready, transaction_age,
+    announce_subscriptions, clock, declare_schedules, due_schedules, fire, interval,
+    look_at_batches, prepare_days, prepared, promote, queues_ready, transaction_age,
 };
 use crate::worker::Served;
 use crate::worker::trial::{Crew, News, Trial};
@@ -145,7 +145,7 @@ impl<S: Session> Draining<S> {
             if claimed > 0 {
                 self.woken = 0;
                 self.settle(trial).await?;
-            } else if !self.wake(trial).await? {
+            } else if !self.call_back().await? && !self.wake(trial).await? {
                 return Ok(true);
             }
         }
@@ -166,6 +166,16 @@ impl<S: Session> Draining<S> {
             }
         }
         Ok(())
+    }
+
+    /// Ends batches that are empty. Returns whether a callback became ready.
+    async fn call_back(&mut self) -> Result<bool, DatabaseError> {
+        loop {
+            let looked = self.call(&look_at_batches(BATCH)).await?;
+            if looked.called > 0 || looked.tallies < BATCH {
+                return Ok(looked.called > 0);
+            }
+        }
     }
 
     /// Lets time pass until something is ready, if allowed. Returns whether something is.

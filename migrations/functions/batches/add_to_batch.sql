@@ -10,7 +10,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     v_batch jobkit.batches;
 begin
-    perform jobkit.join_batches(array[p_batch], '{}');
+    perform jobkit.join_batch(p_batch, '{}');
     -- Not the version that was locked: it may have been closed since the statement began.
     select * into v_batch from jobkit.batches b where b.id = p_batch;
     if v_batch.cancelled_at is not null or v_batch.closed_at is not null and not exists (
@@ -21,7 +21,7 @@ begin
             using errcode = 'JK011', hint = 'Add jobs before you close the batch, or from a job '
                 'that is a member of it.';
     end if;
-    p.batch_id := array_fill(p_batch, array[cardinality(p.kind)]);
+    p.batch_id := p_batch;
     return query select e.job_id, e.answer from jobkit.enqueue_unique(p) e;
     if p_close then
         perform jobkit.close_batch(p_batch);

@@ -23,7 +23,7 @@ begin
     if p_roles <> '{}' then
         p.delay := '{}';
         p.run_at := array_fill(jobkit.parked(), array[cardinality(p_roles)]);
-        p.callback_of := array_fill(v_batch, array[cardinality(p_roles)]);
+        p.callback_of := v_batch;
         select array_agg(e.job_id), min(e.job_id) filter (where e.answer <> 'enqueued')
         into v_ids, v_taken
         from jobkit.enqueue_unique(p) e;

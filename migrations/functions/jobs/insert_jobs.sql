@@ -39,8 +39,8 @@ begin
     end if;
     v_ids := coalesce(p_ids, array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p.kind))));
-    if p.batch_id <> '{}' then
-        perform jobkit.join_batches(p.batch_id, v_ids);
+    if p.batch_id is not null then
+        perform jobkit.join_batch(p.batch_id, v_ids);
     end if;
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
@@ -49,7 +49,7 @@ begin
         case when i.key is not null then i.grp end, i.key, i.dead_letter_key, i.args::json,
         case when i.tags is not null then array(select jsonb_array_elements_text(i.tags)) end,
         i.metadata, i.version, i.unique_scope, i.unique_key, i.unique_while, i.terms,
-        i.batch_id, i.callback_of
+        p.batch_id, p.callback_of
     from (
         select unnest(v_ids) as id, unnest(p.kind) as kind, unnest(p.queue) as queue,
             unnest(p.priority) as priority, unnest(p.max_attempts) as max_attempts,
@@ -58,8 +58,7 @@ begin
             unnest(p.args) as args, unnest(p.tags) as tags, unnest(p.metadata) as metadata,
             unnest(p.version) as version, unnest(p.unique_scope) as unique_scope,
             unnest(p.unique_key) as unique_key, unnest(p.unique_while) as unique_while,
-            unnest(p.terms) as terms, unnest(p.batch_id) as batch_id,
-            unnest(p.callback_of) as callback_of
+            unnest(p.terms) as terms
     ) i
     where i.id is not null and (p_checked or jobkit.refuse(jobkit.wrong_with(i.kind, i.queue,
         i.priority, i.max_attempts, i.grp, i.key, i.dead_letter_key, i.args, i.metadata,

@@ -2,12 +2,13 @@
 -- except for jobs that run or were claimed ahead: they read all of `claims`, which is small.
 create or replace function jobkit.jobs_in(
     p_listing text, p_place jsonb, p_rows integer, p_queue text, p_group text, p_key text,
-    p_worker bigint, p_id bigint
+    p_worker bigint, p_id bigint, p_batch bigint
 ) returns table (id bigint, without_permit boolean, since timestamptz, worker_id bigint)
 language sql stable as $$
     (
         select j.id, null::boolean, null::timestamptz, null::bigint from jobkit.jobs j
         where p_listing = 'live' and (p_id is null or j.id = p_id)
+            and (p_batch is null or j.batch_id = p_batch)
             and (p_place is null or j.id < (p_place ->> 0)::bigint)
         order by j.id desc limit p_rows
     ) union all (

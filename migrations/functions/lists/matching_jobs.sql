@@ -22,6 +22,7 @@ language sql stable as $$
             and (p_filter ->> 'group' is null or l.concurrency_group = p_filter ->> 'group')
             and (p_filter ->> 'key' is null or l.concurrency_key = p_filter ->> 'key')
             and (p_filter ->> 'id' is null or l.id = (p_filter ->> 'id')::bigint)
+            and (p_filter ->> 'batch' is null or l.batch_id = (p_filter ->> 'batch')::bigint)
             and (p_filter ->> 'ended' is null or l.outcome = p_filter ->> 'ended')
             and (p_filter ->> 'worker' is null or (p_filter ->> 'worker')::bigint = coalesce(
                 l.worker_id,
@@ -45,27 +46,29 @@ language sql stable as $$
         from (
             select i.*, j.kind, j.queue, j.tags, j.concurrency_group, j.concurrency_key, j.args,
                 null::timestamptz as expires_at, null as reason, null::jsonb as errors,
-                null as outcome
+                null as outcome, j.batch_id
             from jobkit.jobs_in(p_listing, p_place, p_window, p_filter ->> 'queue',
                 p_filter ->> 'group', p_filter ->> 'key', (p_filter ->> 'worker')::bigint,
-                (p_filter ->> 'id')::bigint) i
+                (p_filter ->> 'id')::bigint, (p_filter ->> 'batch')::bigint) i
             cross join lateral (select * from jobkit.shown_jobs j where j.id = i.id offset 0) j
             union all (
                 select j.id, null, null, null, j.kind, j.queue, j.tags, j.concurrency_group,
-                    j.concurrency_key, j.args, null, null, null, null
+                    j.concurrency_key, j.args, null, null, null, null, j.batch_id
                 from jobkit.shown_jobs j
                 where p_listing = 'all' and j.id > (p_place ->> 0)::bigint
+                    and (p_filter ->> 'batch' is null
+                        or j.batch_id = (p_filter ->> 'batch')::bigint)
                     and j.id <= (p_place ->> 1)::bigint
                 order by j.id limit p_window
             )
             union all
             select f.job_id, null, null, f.worker_id, f.kind, f.queue, f.tags, f.concurrency_group,
-                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.outcome
+                f.concurrency_key, f.args, f.expires_at, f.reason, f.errors, f.outcome, f.batch_id
             from jobkit.ended_in(p_listing,
                 -- Places in other listings begin with other fields.
                 case when p_listing in ('finished', 'discarded', 'cancelled')
                     then (p_place ->> 0)::bigint end,
-                p_window, (p_filter ->> 'id')::bigint) f
+                p_window, (p_filter ->> 'id')::bigint, (p_filter ->> 'batch')::bigint) f
         ) l
     ), page as materialized (
         -- They are in order already; a sort would read past the end of a full page.

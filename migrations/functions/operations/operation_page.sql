@@ -1,6 +1,7 @@
 -- operation_page: the next jobs or dead letters of an operation after its place: those that it
--- names one by one, or those that its filter matches; jobs in the order of ids, dead letters in the
--- order in which they failed. Returns also the place of the next page, null after the last.
+-- names one by one, all members of a batch, or those that its filter matches; jobs in the order of
+-- ids, dead letters in the order in which they failed. Returns also the place of the next page,
+-- null after the last.
 --   p_rows  how many at most; null: as many as are looked at
 create or replace function jobkit.operation_page(
     p_operation jobkit.operations, p_rows integer,
@@ -15,7 +16,7 @@ begin
             from jsonb_array_elements_text(p_operation.filter -> 'ids') as i (id)
             where i.id::bigint > p_operation.after_id order by 1 limit p_rows
         ) i;
-    elsif p_operation.filter ? 'batch' then
+    elsif p_operation.filter ? 'batch' and not p_operation.filter ? 'listing' then
         select array_agg(i.id), max(i.id) into ids, last_id
         from (
             select j.id from jobkit.jobs j

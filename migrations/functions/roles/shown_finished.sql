@@ -4,5 +4,5 @@ create or replace view jobkit.shown_finished as
         f.concurrency_group, f.concurrency_key, f.reason, f.errors,
         jobkit.shown_args(f.args) as args,
         case when jobkit.shows_payloads() then f.metadata end as metadata,
-        jobkit.shown_args(f.result) as result
+        jobkit.shown_args(f.result) as result, f.batch_id
     from jobkit.finished f;

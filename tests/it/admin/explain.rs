@@ -8,7 +8,7 @@ use jobkit::admin::explain::{Explanation, Reason};
 use jobkit::admin::limits::{Change, LimitFilter, Rate, Scope};
 use jobkit::error::InvalidValue;
 use jobkit::unique::{Enqueued, OnDuplicate};
-use jobkit::{Enqueue, JobId};
+use jobkit::{Batch, Enqueue, JobId};
 use jobkit_tests::wait;
 
 use super::kit::{Desk, WORKER};
@@ -348,4 +348,40 @@ async fn what_holds_back_its_kind_or_its_queue() {
             "{refused:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_callback_whose_batch_has_not_ended() {
+    let desk = Desk::new().await;
+    let mut connection = desk.lab.pool().acquire().await.unwrap();
+    let batch = Batch::new().then(Noop).then_if_all(Noop).or_else(Noop).hold_dead();
+    let batch = batch.open(&mut connection).await.unwrap();
+    let id = batch.id();
+    let summary = desk.admin.batch(id).get().await.unwrap().expect("it is open").summary;
+    let [then, if_all, or_else] =
+        [summary.then, summary.then_if_all, summary.or_else].map(Option::unwrap);
+    let (sentence, reasons) = told(&desk, then).await;
+    assert!(sentence.starts_with(&format!("Nobody has closed batch {id}")), "{sentence}");
+    assert_eq!(reasons, ["Unclosed", "AwaitsBatch"]);
+    let jobs = batch.add((0..3).map(|_| Noop), &mut connection).await.unwrap();
+    let (sentence, reasons) = told(&desk, then).await;
+    assert_eq!(sentence, format!("Waits for batch {id}: 3 of 3 members have not ended"));
+    assert_eq!(reasons, ["AwaitsBatch", "Unclosed"]);
+    batch.close(&mut connection).await.unwrap();
+    let (n, _) = desk.claim().await;
+    desk.settle(n, jobs[0].id(), "finish").await;
+    desk.settle(n, jobs[1].id(), "bury").await;
+    let left = "1 of 3 members has not ended";
+    let (sentence, reasons) = told(&desk, if_all).await;
+    let why = "it will be discarded, since 1 of them did not succeed";
+    assert_eq!(sentence, format!("Waits for batch {id}: {left}; {why}"));
+    assert_eq!(reasons, ["AwaitsBatch", "HeldByDead"]);
+    let (sentence, _) = told(&desk, or_else).await;
+    assert_eq!(sentence, format!("Runs if a member of batch {id} fails for good: {left}"));
+    desk.settle(n, jobs[2].id(), "finish").await;
+    desk.lab.run("select jobkit.look_at_batches(100)").await;
+    let reasons = explain(&desk, then).await.reasons;
+    let held = format!("A dead letter keeps batch {id} open: replay or discard it");
+    assert_eq!(reasons[1].to_string(), held);
+    assert_eq!(told(&desk, or_else).await.1, ["Ahead"], "it is due");
 }

@@ -6,11 +6,11 @@ use crate::races::batches;
 pub(super) const MUTANTS: &[Mutant] = mutants! {
     end_jobs: "perform jobkit.leave_batches(v_batches, p_outcome);" => "",
         batches::two_last_ends_do_not_wait_and_the_batch_ends_after_both;
-    join_batches: " order by b.id for key share" => "",
+    join_batch: " for key share" => "",
         batches::a_batch_does_not_end_while_somebody_adds_to_it;
-    join_batches: "for key share" => "for key share nowait",
+    join_batch: "for key share" => "for key share nowait",
         batches::who_joins_waits_for_the_look_that_ends_the_batch;
-    join_batches: " and b.ended_at is null order" => " order",
+    join_batch: " and b.ended_at is null" => "",
         batches::who_joins_waits_for_the_look_that_ends_the_batch;
     end_batch: "for update skip locked" => "for update",
         batches::a_batch_does_not_end_while_somebody_adds_to_it;

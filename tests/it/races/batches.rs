@@ -45,7 +45,7 @@ fn add(batch: i64, member: Option<i64>, number: usize) -> String {
 fn insert(batch: i64) -> String {
     let jobs = jobs(1);
     let of_batch = jobs.trim_end_matches(')');
-    format!("select jobkit.insert_jobs({of_batch}), p_batch_id => array[{batch}]))::text")
+    format!("select jobkit.insert_jobs({of_batch}), p_batch_id => {batch}))::text")
 }
 
 fn close(batch: i64) -> String {
@@ -57,7 +57,7 @@ fn cancel(batch: i64) -> String {
 }
 
 fn join(batch: i64) -> String {
-    format!("select jobkit.join_batches(array[{batch}]::bigint[], '{{}}')::text")
+    format!("select jobkit.join_batch({batch}, '{{}}')::text")
 }
 
 /// How many tallies it took, batches it put off, and callbacks it called.

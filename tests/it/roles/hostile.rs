@@ -58,6 +58,8 @@ $$";
 const ROWS: &str = "
 select jobkit.finished_prepare(15);
 insert into jobkit.kinds (kind, queue, priority, max_attempts) values ('k', 'q', 0, 5);
+insert into jobkit.batches (id, created_at, hold_dead)
+values (8, now(), false), (9, now(), false);
 insert into jobkit.subscriptions (topic, kind) values ('t', 'k');
 insert into jobkit.sleepers (worker_id, until, queues) values (9, 'infinity', '{q}');
 insert into jobkit.audit (action, subject, detail)
@@ -108,6 +110,9 @@ fn calls() -> Vec<(&'static str, String)> {
             one("u", "unfinished", ", p_unique_for => '1 h', p_on_duplicate => 'skip'"),
         ),
         ("store_unique", one("v", "coalesce", "")),
+        ("open_batch", format!("jobkit.open_batch(jobkit.new_jobs({all}), '{{then}}')")),
+        ("add_to_batch", format!("jobkit.add_to_batch(9, jobkit.new_jobs({all}))")),
+        ("close_batch", "jobkit.close_batch(8)".to_owned()),
     ];
     let calls = calls.map(|(name, call)| (name, call.replace("now()", "pg_catalog.now()")));
     let others = [
@@ -149,7 +154,7 @@ async fn no_name_of_the_callers_is_found_with_the_rights_of_the_owner() {
         assert!(captured.to_string().contains("captured"), "the test would see it: {captured}");
         let may = |name: &str| role == "owner" || name != "set_sequences";
         let calls = calls.iter().filter(|(name, _)| may(name));
-        for (_, call) in calls.take(if role == "producer" { 12 } else { usize::MAX }) {
+        for (_, call) in calls.take(if role == "producer" { 15 } else { usize::MAX }) {
             let done = session.run(&format!("select * from {call}")).await;
             assert!(done.is_ok(), "{role}: {call}: {done:?}");
         }

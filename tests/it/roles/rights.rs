@@ -87,6 +87,8 @@ fn diff(recorded: &str, found: &str) -> Vec<String> {
 async fn few_functions_run_with_the_rights_of_their_owner() {
     let lab = Lab::new().await;
     let expected = [
+        "add_to_batch",
+        "close_batch",
         "enqueue",
         "enqueue_all",
         "enqueue_unique",
@@ -96,6 +98,7 @@ async fn few_functions_run_with_the_rights_of_their_owner() {
         "finished_prepare",
         "note",
         "note_ended",
+        "open_batch",
         "prune_audit",
         "publish",
         "require_room",

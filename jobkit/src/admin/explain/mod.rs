@@ -3,21 +3,27 @@
 use self::statements::{Ahead, EndedJob, LiveJob};
 use crate::JobId;
 use crate::admin::AdminError;
+use crate::admin::batches::BatchSummary;
+use crate::admin::batches::statements::batches;
 use crate::admin::jobs::JobRef;
 use crate::admin::limits::{Limit, Scope};
 use crate::admin::stuck::statements::stuck_jobs;
 use crate::policy::Rate;
 
+mod awaits;
 mod hands;
 mod held;
+mod key;
 mod pace;
 mod reason;
 pub(super) mod statements;
 
+pub use self::awaits::BatchAwaited;
 pub use self::hands::InHand;
+pub use self::key::KeyUse;
 pub use self::pace::KeyPace;
+pub use self::reason::Reason;
 pub(super) use self::reason::Time;
-pub use self::reason::{KeyUse, Reason};
 
 /// Why a job does not run, as [`JobRef::explain`] finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +47,12 @@ impl JobRef<'_> {
         let stuck = link.call(&stuck_jobs(Some(job.0), 1)).await?;
         let reasons = match link.call(&statements::explain_job(job.0)).await? {
             Some(live) if live.runs.is_some() => Some(running(&live)),
+            Some(live) if live.awaits.is_some() => {
+                let batch = link.call(&batches(live.awaits, None, false, 1)).await?.pop();
+                let reasons = batch.iter().flat_map(|batch| awaits(job, batch));
+                let due = scheduled(&live, false).filter(|_| batch.is_none());
+                Some(cancel_requested(&live).into_iter().chain(reasons).chain(due).collect())
+            }
             Some(live) => {
                 let ahead = link.call(&statements::ahead(job, &live)).await?;
                 let ends = ends(&live);
@@ -60,6 +72,21 @@ impl JobRef<'_> {
             Explanation { sentence, reasons }
         }))
     }
+}
+
+/// What a callback waits for.
+fn awaits(job: JobId, batch: &BatchSummary) -> Vec<Reason> {
+    let unclosed = Reason::Unclosed { batch: batch.id };
+    let mut reasons = vec![Reason::AwaitsBatch(BatchAwaited::of(job, batch))];
+    if batch.closed_at.is_none() {
+        // Nothing else keeps it open.
+        let at = usize::from(batch.counts.open() > 0);
+        reasons.insert(at, unclosed);
+    }
+    if batch.held > 0 {
+        reasons.push(Reason::HeldByDead { batch: batch.id, dead: batch.held });
+    }
+    reasons
 }
 
 fn running(job: &LiveJob) -> Vec<Reason> {

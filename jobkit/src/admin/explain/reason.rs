@@ -4,13 +4,15 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 
+use super::awaits::{BatchAwaited, held_by_dead, unclosed};
 use super::hands::{InHand, in_hand};
 use super::held::{limited, paused};
+use super::key::KeyUse;
 use super::pace::KeyPace;
-use crate::JobId;
 use crate::admin::jobs::Progress;
 use crate::admin::limits::{Limit, Pause, Scope};
 use crate::admin::stuck::StuckJob;
+use crate::{BatchId, JobId};
 
 /// The largest count.
 const MANY: u32 = 10_000;
@@ -53,6 +55,20 @@ pub enum Reason {
     Follows {
         /// That job.
         job: JobId,
+    },
+    /// It is a callback, and its batch has not ended.
+    AwaitsBatch(BatchAwaited),
+    /// Nobody has closed its batch, so more members may be added, and it cannot end.
+    Unclosed {
+        /// The batch.
+        batch: BatchId,
+    },
+    /// Dead letters keep its batch open.
+    HeldByDead {
+        /// The batch.
+        batch: BatchId,
+        /// How many.
+        dead: u64,
     },
     /// Producers that found or changed it have open transactions: claims skip it until these end.
     InHand(Vec<InHand>),
@@ -159,22 +175,6 @@ pub enum Reason {
     },
 }
 
-/// A concurrency key as seen by a job that waits for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeyUse {
-    /// Its group.
-    pub group: String,
-    /// The key.
-    pub key: String,
-    /// How many of its jobs may run at a time.
-    pub limit: u32,
-    /// Permits taken.
-    pub taken: u32,
-    /// Jobs that hold them, the ten with the smallest ids.
-    pub holders: Vec<JobId>,
-}
-
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -223,13 +223,13 @@ impl fmt::Display for Reason {
             }
             Self::ToldToWait { since } => write!(f, "Told to wait since {}", Time(since)),
             Self::RetriedUntil { at } => write!(f, "Not retried after {}", Time(at)),
-            ended => ended.fmt_end(f),
+            other => other.fmt_end(f),
         }
     }
 }
 
 impl Reason {
-    /// The reason of a job that has ended.
+    /// The reason of a job that has ended, or waits for its batch to end.
     fn fmt_end(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Finished { at } => write!(f, "Finished at {}", Time(at)),
@@ -241,6 +241,9 @@ impl Reason {
             Self::Dead { at, reason, error } => {
                 write!(f, "Dead letter since {} ({reason}): {error}", Time(at))
             }
+            Self::AwaitsBatch(batch) => write!(f, "{batch}"),
+            Self::Unclosed { batch } => unclosed(*batch, f),
+            Self::HeldByDead { batch, dead } => held_by_dead(*batch, *dead, f),
             _ => Ok(()),
         }
     }
@@ -251,49 +254,6 @@ fn ahead(f: &mut fmt::Formatter<'_>, queue: &str, jobs: u32) -> fmt::Result {
         0 => write!(f, "Ready: next in its queue {queue}"),
         1 => write!(f, "Ready: 1 job of its queue {queue} is ahead of it"),
         _ => write!(f, "Ready: {} jobs of its queue {queue} are ahead of it", Count(jobs)),
-    }
-}
-
-impl fmt::Display for KeyUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { group, key, limit, taken, .. } = self;
-        write!(f, "{group}/{key} (limit {limit}, ")?;
-        match (taken, taken == limit) {
-            (0, _) => return write!(f, "no permit taken)"),
-            (1, true) => write!(f, "its permit held")?,
-            (2, true) => write!(f, "both permits held")?,
-            (_, true) => write!(f, "all {taken} permits held")?,
-            (1, false) => write!(f, "1 permit held")?,
-            (_, false) => write!(f, "{taken} permits held")?,
-        }
-        match &*self.holders {
-            [] => write!(f, ")"),
-            [job] => write!(f, " by job {job})"),
-            jobs => write!(f, " by jobs {})", Listed(jobs, *taken)),
-        }
-    }
-}
-
-/// Some jobs, out of this many.
-struct Listed<'a>(&'a [JobId], u32);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        let others = self.1.saturating_sub(named);
-        for (place, job) in (1..).zip(self.0) {
-            match place {
-                1 => {}
-                _ if place == named && others == 0 => write!(f, " and ")?,
-                _ => write!(f, ", ")?,
-            }
-            write!(f, "{job}")?;
-        }
-        match others {
-            0 => Ok(()),
-            1 => write!(f, " and 1 other"),
-            _ => write!(f, " and {others} others"),
-        }
     }
 }
 

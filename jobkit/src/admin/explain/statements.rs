@@ -53,6 +53,8 @@ pub(crate) struct LiveJob {
     pub(crate) retry_until: Option<DateTime<Utc>>,
     /// When it was first told to wait.
     pub(crate) waits_since: Option<DateTime<Utc>>,
+    /// The batch after whose end it runs.
+    pub(crate) awaits: Option<i64>,
     /// The job with its unique key, after which it runs.
     pub(crate) follows: Option<i64>,
     /// The requested time of that run, if it is in the future.
@@ -92,6 +94,7 @@ impl FromRow for LiveJob {
             expires_at: row.read("expires_at")?,
             retry_until: row.read("retry_until")?,
             waits_since: row.read("waits_since")?,
+            awaits: row.read("awaits")?,
             follows: row.read("follows")?,
             asked_for: row.read("asked_for")?,
             blocked: row.read("blocked")?,

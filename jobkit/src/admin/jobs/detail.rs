@@ -6,7 +6,7 @@ use super::report::{AttemptReport, Checkpoint};
 use super::summary::JobSummary;
 use crate::admin::Payload;
 use crate::admin::dead_letters::{DeadLetterId, FailedAttempt};
-use crate::id::JobId;
+use crate::id::{BatchId, JobId};
 
 /// A job with everything stored about it: live, ended, or a dead letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,10 @@ pub struct JobDetail {
     pub unique_key: Option<String>,
     /// Whether it coalesces by that key while it lives, and is not unique.
     pub coalesces: bool,
+    /// The [batch](crate::batch) of which it is a member.
+    pub batch: Option<BatchId>,
+    /// The batch that it is a callback of, while it lives or is a dead letter.
+    pub callback_of: Option<BatchId>,
     /// The dead letter that it replays or has replayed.
     pub replays: Option<DeadLetterId>,
     /// The dead letter that it became.

@@ -56,20 +56,22 @@ impl JobQuery {
             "listing": self.listing.as_str(), "kind": self.kind, "queue": self.queue,
             "tag": self.tag, "group": self.group, "key": self.key, "error": self.error,
             "ended": self.ended.map(Ended::as_str), "worker": self.worker,
-            "id": self.id.map(|id| id.0), "paths": paths, "values": values,
-            "reveal": self.reveal,
+            "batch": self.batch.map(|batch| batch.0), "id": self.id.map(|id| id.0),
+            "paths": paths, "values": values, "reveal": self.reveal,
         }))
     }
 
     /// Whether every job that the listing's index finds matches.
     fn is_found_by_index(&self) -> bool {
         let keyed = self.listing == Listing::Blocked;
+        let by_batch = matches!(self.listing, Listing::Live | Listing::Finished);
         let by_index = Self {
             listing: self.listing,
             queue: self.queue.clone().filter(|_| self.listing == Listing::Ready),
             group: self.group.clone().filter(|_| keyed),
             key: self.key.clone().filter(|_| keyed && self.group.is_some()),
             worker: self.worker.filter(|_| self.listing == Listing::Running),
+            batch: self.batch.filter(|_| by_batch),
             reveal: self.reveal,
             ..Self::default()
         };
@@ -140,10 +142,11 @@ impl Admin {
     ///
     /// If an index finds all matching jobs, the query looks only at the jobs it returns. This holds
     /// for any listing without conditions, ready jobs of a queue, blocked jobs of a group or of a
-    /// group and key, running jobs of a worker, and an id. Any other query looks at 10,000 jobs of
-    /// the listing at most, or at 2,000 if it reads their errors or payloads;
-    /// [`JobPage::gave_up_after`] says if that was not enough to fill the page. A query with an id
-    /// finds a live or an ended job, on one page; with only an id, also a dead one.
+    /// group and key, running jobs of a worker, live or finished jobs of a batch, and an id. Any
+    /// other query looks at 10,000 jobs of the listing at most, or at 2,000 if it reads their
+    /// errors or payloads; [`JobPage::gave_up_after`] says if that was not enough to fill the page.
+    /// A query with an id finds a live or an ended job, on one page; with only an id, also a dead
+    /// one.
     ///
     /// Jobs move between lists while you page through them: a job that has moved may appear twice
     /// or not at all.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::summary::Ended;
-use crate::JobId;
+use crate::{BatchId, JobId};
 
 mod parse;
 #[cfg(test)]
@@ -89,7 +89,7 @@ impl Listing {
 /// assert_eq!(
 ///     "kind:a knid:b".parse::<JobQuery>().unwrap_err().to_string(),
 ///     "`knid:b`: there is no qualifier `knid`; the qualifiers are kind, queue, state, tag, \
-///      group, key, error, ended, worker, id and args.<path>",
+///      group, key, error, ended, worker, batch, id and args.<path>",
 /// );
 /// # Ok::<(), jobkit::admin::jobs::QueryError>(())
 /// ```
@@ -120,6 +120,8 @@ pub struct JobQuery {
     pub ended: Option<Ended>,
     /// `worker:`, the worker that runs it or ran it last; hexadecimal in a search, as in logs.
     pub worker: Option<i64>,
+    /// `batch:`, the [batch](crate::batch) of which it is a member.
+    pub batch: Option<BatchId>,
     /// `id:`
     pub id: Option<JobId>,
     /// `args.path:value`: the value at this path of the payload as text. A path is keys, or indexes
@@ -177,6 +179,7 @@ impl fmt::Display for JobQuery {
         }
         words.extend(self.ended.map(|ended| format!("ended:{}", ended.as_str())));
         words.extend(self.worker.map(|worker| format!("worker:{worker:x}")));
+        words.extend(self.batch.map(|batch| format!("batch:{batch}")));
         words.extend(self.id.map(|id| format!("id:{id}")));
         for (path, value) in &self.args {
             words.push(format!("args.{}:{}", Path(path), Value(value)));

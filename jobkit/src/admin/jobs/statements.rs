@@ -180,8 +180,8 @@ impl Call for OneJob {
 from_row! {
     JobDetail { version, attempts: "errors", reports, checkpoint, crashes, snoozes,
         cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
-        unique_key, coalesces, replays, dead_letter, replayed_by: "replay_id", reason, expires_at,
-        topic;
+        unique_key, coalesces, batch: "batch_id", callback_of, replays, dead_letter,
+        replayed_by: "replay_id", reason, expires_at, topic;
         summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
         schedule: schedule }
 }

@@ -2,12 +2,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use crate::JobId;
 use crate::admin::limits::{Pause, Rate, Scope};
 use crate::admin::schedules::{OverdueSchedule, PausedSchedule};
 use crate::admin::stuck::StuckJob;
 use crate::admin::workers::WorkerSummary;
 use crate::admin::{Count, Severity};
+use crate::{BatchId, JobId};
 
 /// Something that an operator should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +142,16 @@ pub enum Attention {
     /// An instant of a schedule that is not paused has been overdue for longer than
     /// [`late_after`](crate::Admin::late_after), and no worker has fired it.
     OverdueSchedule(OverdueSchedule),
+    /// A batch was opened more than a day ago and never closed, and no member of it is live: the
+    /// program that opened it may have died.
+    UnclosedBatch {
+        /// Its id.
+        batch: BatchId,
+        /// When it was opened.
+        since: DateTime<Utc>,
+        /// How long ago that was.
+        ago: Duration,
+    },
     /// A job has been waiting for a permit of its concurrency key for longer than
     /// [`late_after`](crate::Admin::late_after).
     HeldKey {
@@ -224,7 +234,7 @@ pub enum Hold {
 
 impl Attention {
     /// All names, the most urgent first.
-    pub const NAMES: [&'static str; 17] = [
+    pub const NAMES: [&'static str; 18] = [
         "no_worker",
         "standby_awaited",
         "late_worker",
@@ -236,6 +246,7 @@ impl Attention {
         "long_run",
         "stuck_operation",
         "overdue_schedule",
+        "unclosed_batch",
         "held_key",
         "dead_letters",
         "paused_queue",
@@ -264,12 +275,13 @@ impl Attention {
             Self::LongRun { .. } => 8,
             Self::StuckOperation { .. } => 9,
             Self::OverdueSchedule(_) => 10,
-            Self::HeldKey { .. } => 11,
-            Self::DeadLetters { .. } => 12,
-            Self::PausedQueue { .. } => 13,
-            Self::PausedScope { .. } => 14,
-            Self::PausedKey { .. } => 15,
-            Self::PausedSchedule(_) => 16,
+            Self::UnclosedBatch { .. } => 11,
+            Self::HeldKey { .. } => 12,
+            Self::DeadLetters { .. } => 13,
+            Self::PausedQueue { .. } => 14,
+            Self::PausedScope { .. } => 15,
+            Self::PausedKey { .. } => 16,
+            Self::PausedSchedule(_) => 17,
         }
     }
 

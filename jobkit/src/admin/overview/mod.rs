@@ -57,6 +57,7 @@ impl Admin {
         found.extend(keys);
         found.extend(paused(&mut link).await?);
         found.extend(link.call(&statements::full_queues()).await?);
+        found.extend(link.call(&statements::unclosed_batches()).await?);
         let stuck = link.call(&stuck_jobs(None, LOOKED_AT)).await?;
         found.extend(stuck.into_iter().map(Attention::StuckJob));
         let silent = link.call(&workers(None, true)).await?;
@@ -182,6 +183,8 @@ impl OverviewRow {
             blocked_age,
             overdue,
             dead: self.dead,
+            open_batches: self.open_batches,
+            batch_tallies: self.batch_tallies,
             attention,
             acknowledged,
         }

@@ -71,6 +71,9 @@ statements! {
             where b.full_since is not null
             order by b.full_since, b.queue limit 100";
 
+    /// Batches that were opened a day ago and never closed, and have no live member.
+    fn unclosed_batches() -> UnclosedBatches = include_str!("sql/overview_unclosed.sql");
+
     /// Queues and kinds of jobs that no live worker serves; this many at most.
     fn unserved_kinds(limit: i64) -> UnservedKinds = include_str!("sql/overview_unserved.sql");
 }
@@ -95,6 +98,10 @@ pub(crate) struct OverviewRow {
     pub(crate) dead_lately: Count,
     /// When the last of these failed.
     pub(crate) died_at: Option<DateTime<Utc>>,
+    /// Batches that have not ended.
+    pub(crate) open_batches: Count,
+    /// Changes in batches that no worker has added up.
+    pub(crate) batch_tallies: Count,
     /// Schedules that are not paused.
     pub(crate) schedules: Count,
     /// Whether any kind was ever announced.
@@ -105,7 +112,8 @@ pub(crate) struct OverviewRow {
 
 from_row! {
     OverviewRow { at, ready, running, stopping, gone, workers, capacity, scheduled, due_soon,
-        next_run_at, retrying, blocked, dead, dead_lately, died_at, schedules, announced, ended_at }
+        next_run_at, retrying, blocked, dead, dead_lately, died_at, open_batches, batch_tallies,
+        schedules, announced, ended_at }
     Run { job, queue, kind, worker, name, claimed_at, ran }
     Acknowledgement { what, subject, up_to, actor, reason, at }
     StandbyAwaited { sessions, longest, names }
@@ -235,6 +243,24 @@ impl Answer for FullQueues {
             })
         };
         rows.iter().map(queue).collect()
+    }
+}
+
+/// [`Attention::UnclosedBatch`]es.
+pub(crate) enum UnclosedBatches {}
+
+impl Answer for UnclosedBatches {
+    type Read = Vec<Attention>;
+
+    fn read(rows: &[PgRow]) -> sqlx::Result<Vec<Attention>> {
+        let batch = |row: &PgRow| {
+            Ok(Attention::UnclosedBatch {
+                batch: row.read("id")?,
+                since: row.read("created_at")?,
+                ago: row.read("ago")?,
+            })
+        };
+        rows.iter().map(batch).collect()
     }
 }
 

@@ -23,6 +23,7 @@ impl Attention {
             Self::LongRun { queue, kind, .. } => format!("{queue}/{kind}"),
             Self::StuckJob(stuck) => stuck.job.to_string(),
             Self::StuckOperation { operation, .. } => operation.to_string(),
+            Self::UnclosedBatch { batch, .. } => batch.to_string(),
             Self::HeldKey { group, key, .. } | Self::PausedKey { group, key, .. } => {
                 format!("{group}/{key}")
             }
@@ -60,6 +61,7 @@ impl Attention {
         match self {
             Self::NoWorker { since, .. }
             | Self::FullQueue { since, .. }
+            | Self::UnclosedBatch { since, .. }
             | Self::PausedQueue { since, .. } => *since,
             Self::StandbyAwaited { longest, .. } => ago(longest),
             Self::LateWorker(worker) => ago(&worker.heartbeat_age),

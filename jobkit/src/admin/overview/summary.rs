@@ -45,6 +45,11 @@ pub struct Overview {
     pub overdue: Option<Duration>,
     /// Open dead letters.
     pub dead: Count,
+    /// Batches that have not ended.
+    pub open_batches: Count,
+    /// Changes in batches that no worker has added up yet. Workers do so every few tens of
+    /// milliseconds; while they do not, no batch ends.
+    pub batch_tallies: Count,
     /// What needs attention, the most urgent first, at most 20 of each name.
     pub attention: Vec<Attention>,
     /// What operators have [acknowledged](super::AttentionRef::acknowledge), in the same order, at

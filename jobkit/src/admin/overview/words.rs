@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::attention::{Attention, Hold};
+use crate::BatchId;
 use crate::admin::Count;
 use crate::admin::schedules::{OverdueSchedule, PausedSchedule};
 use crate::admin::workers::WorkerSummary;
@@ -40,6 +41,7 @@ impl Attention {
             Self::OverdueSchedule(OverdueSchedule { name, times, overdue }) => {
                 format!("schedule {name} ({times}) is {} overdue", span(*overdue))
             }
+            Self::UnclosedBatch { batch, ago, .. } => unclosed(*batch, *ago),
             Self::DeadLetters { lately, .. } => {
                 format!("{} within the last hour", several(*lately, "dead letter"))
             }
@@ -180,6 +182,10 @@ impl Attention {
             Self::OverdueSchedule(_) => {
                 "check whether a worker is alive that can read its times, and what its log says"
             }
+            Self::UnclosedBatch { .. } => {
+                "find out whether its program still runs; otherwise close the batch or cancel it, \
+                 and its callbacks run"
+            }
             Self::HeldKey { by: Hold::Limit { limit: 0, .. }, .. } => {
                 "its jobs never run: raise its limit"
             }
@@ -200,6 +206,11 @@ fn said(actor: Option<&str>, reason: Option<&str>) -> (String, String) {
         text.map(|text| [before, text].concat()).unwrap_or_default()
     };
     (some(actor, " by "), some(reason, ": "))
+}
+
+fn unclosed(batch: BatchId, ago: Duration) -> String {
+    let ago = span(ago);
+    format!("batch {batch} was opened {ago} ago and never closed, and no member of it is left")
 }
 
 fn awaited(sessions: u32, longest: Duration, names: &str) -> String {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::admin::batches::CallbackRole::{OrElse, Then, ThenIfAll};
 
 fn key(limit: u32, taken: u32, holders: &[i64]) -> KeyUse {
     let holders = holders.iter().copied().map(JobId).collect();
@@ -43,4 +44,32 @@ fn a_pause_says_what_it_knows() {
     assert_eq!(paused(None, Some("")), format!("Its queue mail is paused {since}"));
     let full = paused(Some("ada"), Some("the gateway is down"));
     assert_eq!(full, format!("Its queue mail is paused by ada {since}: the gateway is down"));
+}
+
+#[test]
+fn a_callback_is_told_how_far_its_batch_is() {
+    let awaits = |role, members, open, failed| {
+        let batch = BatchId(7);
+        Reason::AwaitsBatch(BatchAwaited { batch, role, members, open, failed }).to_string()
+    };
+    for (role, [members, open, failed], words) in [
+        (Then, [0, 0, 0], "Waits for batch 7: it has no members yet"),
+        (Then, [10_000, 3, 9], "Waits for batch 7: 3 of 10,000 members have not ended"),
+        (Then, [1, 1, 0], "Waits for batch 7: 1 of 1 members has not ended"),
+        (Then, [1_000_000, 0, 0], "Waits for batch 7: all 1,000,000 members have ended"),
+        (ThenIfAll, [9, 3, 0], "Waits for batch 7: 3 of 9 members have not ended"),
+        (
+            ThenIfAll,
+            [9, 3, 2],
+            "Waits for batch 7: 3 of 9 members have not ended; it will be discarded, since 2 of \
+             them did not succeed",
+        ),
+        (
+            OrElse,
+            [9, 3, 0],
+            "Runs if a member of batch 7 fails for good: 3 of 9 members have not ended",
+        ),
+    ] {
+        assert_eq!(awaits(role, members, open, failed), words);
+    }
 }

@@ -2,6 +2,7 @@
 select j.kind, coalesce(p.version, 1::smallint) as version, j.queue, j.priority, r.done,
     j.concurrency_group, j.concurrency_key, p.cancel_requested_at, c.worker_id, c.claimed_at,
     r.total, r.note, r.progressed_at, c.worker_id is not null and j.state = 'ready' as waits,
+    case when j.run_at = '9999-12-31 00:00Z' then p.callback_of end as awaits, -- `parked`
     case when j.state = 'scheduled' then j.run_at end as run_at,
     case when p.due_since > now() then p.due_since end as asked_for, (
         select u.job_id from jobkit.unique_keys u
@@ -32,8 +33,7 @@ cross join lateral (
                 select from unnest(w.kinds) as n (name) where jobkit.unversioned(n.name) = p.kind
             ) as knows_kind,
             jobkit.slots_for(w.queues, w.slots, j.queue) as slots
-        from jobkit.workers w
-        where not w.stopping and w.lease_until > clock_timestamp()
+        from jobkit.workers w where not w.stopping and w.lease_until > clock_timestamp()
             and (j.queue = any (w.queues) or j.queue ^@ any (w.prefixes))
     ) k
 ) w

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use super::super::query::{JobQuery, Listing};
 use super::super::summary::Ended;
-use crate::JobId;
+use crate::{BatchId, JobId};
 
 /// A mistake in the text of a search. The message names the word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,8 @@ impl FromStr for JobQuery {
     }
 }
 
-const NAMES: &str = "kind, queue, state, tag, group, key, error, ended, worker, id and args.<path>";
+const NAMES: &str =
+    "kind, queue, state, tag, group, key, error, ended, worker, batch, id and args.<path>";
 
 fn known(name: &str) -> bool {
     NAMES.split([',', ' ']).any(|known| known == name)
@@ -205,6 +206,10 @@ impl JobQuery {
                 let worker = u64::from_str_radix(&value, 16).map(u64::cast_signed);
                 let worker = worker.map_err(|_| reader.error("a worker is a hexadecimal id"))?;
                 return once(&mut self.worker, worker, name, reader);
+            }
+            "batch" => {
+                let id = value.parse().map_err(|_| reader.error("a batch is a number"))?;
+                return once(&mut self.batch, BatchId(id), name, reader);
             }
             "id" => {
                 let id = value.parse().map_err(|_| reader.error("an id is a number"))?;

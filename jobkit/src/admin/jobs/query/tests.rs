@@ -2,7 +2,7 @@ use fastrand::Rng;
 
 use super::super::query::{JobQuery, Listing};
 use super::super::summary::Ended;
-use crate::JobId;
+use crate::{BatchId, JobId};
 
 fn parse(text: &str) -> JobQuery {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -13,7 +13,7 @@ fn words_become_conditions() {
     let query = parse(
         "  state:running kind:charge_card queue:mail\ttag:\"very \\\"urgent\\\" \\\\ \" group:g \
          key:a:b/c error:\"no route\" \
-         ended:expire worker:1f id:17 args.account.id:9007199254740993 \
+         ended:expire worker:1f batch:7 id:17 args.account.id:9007199254740993 \
          args.\"a: b\":\"x y\" ",
     );
     let text = |text: &str| Some(text.to_owned());
@@ -28,6 +28,7 @@ fn words_become_conditions() {
         error: text("no route"),
         ended: Some(Ended::Expired),
         worker: Some(0x1f),
+        batch: Some(BatchId(7)),
         id: Some(JobId(17)),
         args: vec![pair("account.id", "9007199254740993"), pair("a: b", "x y")],
         reveal: false,
@@ -55,6 +56,7 @@ fn a_mistake_is_named_by_its_word() {
         ("id:x7", "id:x7", "a number"),
         ("id:9223372036854775808", "id:9223372036854775808", "a number"),
         ("worker:host", "worker:host", "hexadecimal"),
+        ("batch:a", "batch:a", "a batch is a number"),
         ("tag:\"a b", "tag:\"a b", "not closed"),
         ("tag:\"a b\\", "tag:\"a b\\", "not closed"),
         ("tag:\"a b\"c id:1", "tag:\"a b\"c", "a space has to follow"),
@@ -88,6 +90,7 @@ fn random(rng: &mut Rng) -> JobQuery {
         error: maybe(rng),
         ended: rng.bool().then(|| Ended::ALL[rng.usize(..Ended::ALL.len())]),
         worker: rng.bool().then(|| rng.i64(..)),
+        batch: rng.bool().then(|| BatchId(rng.i64(..))),
         id: rng.bool().then(|| JobId(rng.i64(..))),
         ..JobQuery::default()
     };

@@ -17,7 +17,7 @@ from (
         f.terms ->> 'topic' as topic,
         f.errors as failed,
         coalesce(f.version, 1::smallint) as version, null as own_scope, null as own_key,
-        y.result::text as result
+        y.result::text as result, f.batch_id, null::bigint as callback_of
     from jobkit.finished f
     join jobkit.shown_finished y on (y.job_id, y.expires_at) = (f.job_id, f.expires_at)
     where f.job_id = $1
@@ -27,7 +27,8 @@ from (
         d.concurrency_key, d.tags, left(d.error, 300), 0, d.snoozes, d.key, null, d.id, d.replay_id,
         null, d.reason, jobkit.as_jsonb(y.args::text)::text, y.metadata::text,
         d.terms ->> 'topic', d.errors,
-        coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key, null
+        coalesce(d.version, 1::smallint), d.unique_scope, d.unique_key, null, d.batch_id,
+        d.callback_of
     from jobkit.dead_letters d join jobkit.shown_dead_letters y on y.id = d.id
     where d.job_id = $1
 ) e

@@ -8,7 +8,10 @@ select now() as at, jobkit.jobs_in_listing('ready') as ready, c.*, w.workers, w.
     jobkit.jobs_in_listing('blocked') as blocked, d.*, (
         select count(*) from (select from jobkit.schedules s where s.removed_at is null
             and s.paused_at is null and s.next_at is not null limit 10001) s
-    ) as schedules, exists (select from jobkit.kinds) as announced, greatest('epoch',
+    ) as schedules, (select count(*) from (
+        select from jobkit.batches b where b.ended_at is null limit 10001) b) as open_batches, (
+        select count(*) from (select from jobkit.batch_tallies t order by t.id limit 10001) t
+    ) as batch_tallies, exists (select from jobkit.kinds) as announced, greatest('epoch',
         (select max(l.lost_at) from jobkit.lost_workers l),
         (select max(l.stopped_at) from jobkit.stopped_workers l),
         (select max(case when w.lease_until > now() then w.started_at else w.lease_until end)
@@ -20,8 +23,7 @@ from (
     from jobkit.claimed_jobs c left join alive a on a.id = c.worker_id where not c.waits
 ) c
 cross join (
-    select count(*) as workers, coalesce(sum(s.slots), 0)::bigint as capacity
-    from alive a
+    select count(*) as workers, coalesce(sum(s.slots), 0)::bigint as capacity from alive a
     cross join lateral (select sum(s.slots) as slots from unnest(a.slots) as s (slots)) s
     where not a.stopping
 ) w
