@@ -28,9 +28,9 @@ impl Job<PgPool> for PlaceOrder {
             .await?;
         match cx.step("ship", async || ship(reservation).await).await {
             Err(error) if cx.attempt() < cx.max_attempts() => Err(error),
-            Err(error) => {
+            Err(_) => {
                 cx.step("refund", async || refund(&charge).await).await?;
-                Err(JobError::discard(error))
+                Err(JobError::discard("the carrier does not answer"))
             }
             Ok(()) => Ok(()),
         }

@@ -134,7 +134,7 @@ grant insert, update, delete on jobkit.blocked_executions, jobkit.bounds,
     to jobkit_operator;
 grant insert on jobkit.batch_tallies, jobkit.finished to jobkit_operator;
 grant delete on jobkit.attempts, jobkit.batch_holds, jobkit.subscriptions to jobkit_operator;
-grant update on jobkit.batches, jobkit.sweeps, jobkit.workers to jobkit_operator;
+grant update on jobkit.batches, jobkit.steps, jobkit.sweeps, jobkit.workers to jobkit_operator;
 grant usage on all sequences in schema jobkit to jobkit_operator;
 grant execute on all routines in schema jobkit to jobkit_operator;
 commit;

@@ -1,6 +1,7 @@
 -- The guard of test databases: no transaction commits a violation. What it touches is noted, and at
 -- its commit all those jobs, keys and batches are looked up in `jobkit.job_violations`,
--- `jobkit.key_violations` and `jobkit.batch_violations` at once: the views are the checks. It reads whole tables: not for bulk.
+-- `jobkit.key_violations` and `jobkit.batch_violations` at once: the views are the checks. It reads
+-- whole tables: not for bulk.
 --
 -- A serializable transaction is not checked: what the guard reads would make it fail.
 

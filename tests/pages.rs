@@ -10,6 +10,7 @@ macro_rules! pages {
 
 pages! {
     readme: "/../README.md";
+    batches: "/../docs/batches.md";
     changing_jobs: "/../docs/changing-jobs.md";
     concurrency: "/../docs/concurrency.md";
     dead_letters: "/../docs/dead-letters.md";
@@ -21,6 +22,7 @@ pages! {
     limits: "/../docs/limits.md";
     operating: "/../docs/operating.md";
     testing: "/../docs/testing.md";
+    steps: "/../docs/steps.md";
     topics: "/../docs/topics.md";
     unique_jobs: "/../docs/unique-jobs.md";
 }

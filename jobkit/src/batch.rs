@@ -35,10 +35,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use tracing::Instrument;
 
-use crate::BatchId;
 pub use crate::batch_end::BatchEnd;
 use crate::enqueue::{Draft, drafts, enqueued, parts};
 use crate::error::EnqueueError;
+pub use crate::id::BatchId;
 use crate::store::{self, Call, NewJob};
 pub use crate::unique::Enqueued;
 

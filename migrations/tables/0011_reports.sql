@@ -17,8 +17,8 @@ create table jobkit.reports (
 ) with (fillfactor = 70);
 create index reports_began on jobkit.reports (began_at);
 
--- Values that a job keeps for its next attempts, in its own format: what its steps returned, by name,
--- and its checkpoint, which has none.
+-- Values that a job keeps for its next attempts, in its own format: what its steps returned, by
+-- name, and its checkpoint, which has none.
 create table jobkit.steps (
     job_id bigint not null,
     name text collate "C" not null,

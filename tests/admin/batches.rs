@@ -172,6 +172,8 @@ async fn people_see_how_far_a_batch_is_and_go_to_its_jobs() {
     let callback = page(&app, &format!("/jobs/{then}")).await;
     assert!(callback.contains(&format!("<dt>Callback of</dt><dd><a {link}")), "{callback}");
     assert!(callback.contains(&format!("Nobody has closed batch {batch}")), "{callback}");
+    let waiting = page(&app, "/jobs?state=scheduled&q=kind:merge").await;
+    assert!(waiting.contains(">after others</time>"), "{waiting}");
     close(&lab, batch).await;
     let callback = page(&app, &format!("/jobs/{then}")).await;
     let waits = format!("Waits for batch {batch}: 59 of 60 members have not ended.");

@@ -39,8 +39,8 @@ const PAYLOADS: [&str; 7] = [
     "finished.result",
     "dead_letters.args",
     "schedules.args",
-    "checkpoints.value",
     "audit.detail",
+    "steps.value",
 ];
 
 fn token() -> String {

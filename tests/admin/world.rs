@@ -52,7 +52,6 @@ pub(crate) async fn fill(lab: &Lab, texts: &[&str]) {
         let done = query.execute(lab.pool()).await;
         done.unwrap_or_else(|error| panic!("{step}: {error}"));
     }
-    open_batches(lab).await;
     end_some(lab).await;
 }
 
@@ -82,13 +81,16 @@ async fn say_something(lab: &Lab) {
         select j.id, 1, 31, now(), 1, 3, j.kind, now(), jsonb_build_array(jsonb_build_object(
             'at', 0, 'level', 'INFO', 'target', j.kind, 'text', j.kind))
         from jobkit.claims c join jobkit.jobs j on j.id = any (c.job_ids);
-        select jobkit.checkpoint(31, 1, j, 1, '7') from jobkit.claims c, unnest(c.job_ids) j",
+        select jobkit.save_step(31, 1, j.id, 1, s.name, '7')
+        from jobkit.claims c join jobkit.jobs j on j.id = any (c.job_ids)
+        cross join lateral (values (''), (j.kind)) as s (name)",
     )
     .await;
 }
 
 /// Ends a quarter of what runs, and fails half, in the ways there are.
 async fn end_some(lab: &Lab) {
+    open_batches(lab).await;
     say_something(lab).await;
     lab.run(
         "select count(*) from (

@@ -55,7 +55,7 @@ test("shortcuts lead to every page of the navigation", async () => {
   const visit = await at("/");
   const links = await visit.page.locator("a[data-key]").evaluateAll((links) =>
     links.map((link) => [link.dataset.key, link.href]));
-  assert.equal(links.length, 13);
+  assert.equal(links.length, 14);
   for (const [key, href] of links) {
     await visit.press("g", key);
     await visit.page.waitForURL(href);

@@ -5,7 +5,8 @@ import { ask } from "./browser.js";
 const FIXED = [
   "/", "/jobs", "/jobs?state=ready", "/jobs?state=blocked", "/jobs?state=scheduled",
   "/jobs?state=retrying",
-  "/jobs?state=finished", "/jobs?q=nonsense:1", "/jobs?q=kind:nobody", "/queues",
+  "/jobs?state=finished", "/jobs?q=nonsense:1", "/jobs?q=kind:nobody", "/batches",
+  "/batches?state=open", "/queues",
   "/queues/queue?queue=mail", "/schedules", "/schedules/schedule?name=report-000",
   "/schedules/new", "/schedules/change?name=report-000", "/kinds", "/kinds/kind?kind=send_receipt", "/topics", "/workers",
   "/concurrency", "/concurrency/key?group=sync_account&key=acme",
@@ -36,6 +37,8 @@ export const allPaths = async (url, page) => {
   const found = [...(await Promise.all([...jobs, retrying])), ended].map((id) => `/jobs/${id}`);
   found.push(`/workers/${await first("workers")}`, `/dead/${await first("dead-letters")}`);
   found.push(`/operations/${await first("operations")}`);
+  const batch = `/batches/${await first("batches")}`;
+  found.push(batch, `${batch}?only=dead`);
   return [...FIXED, ...found, selected];
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jobkit::enqueue::EnqueueError;
-use jobkit::{Admin, Enqueue, Job, JobContext, JobError, WorkerHandle, job};
+use jobkit::{Admin, Batch, Enqueue, Job, JobContext, JobError, WorkerHandle, job};
 use jobkit_tests::Lab;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,30 @@ impl Job for SyncAccount {
         if self.account == "acme" {
             std::future::pending::<()>().await;
         }
+        Ok(())
+    }
+}
+
+/// A page of a document that is read at night, as a member of a batch.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "sync")]
+pub(crate) struct ReadPage {
+    page: u32,
+}
+
+impl Job for ReadPage {
+    async fn run(self, _: JobContext) -> jobkit::Result {
+        Ok(())
+    }
+}
+
+/// What follows once all pages have been read.
+#[derive(Serialize, Deserialize)]
+#[job(queue = "sync")]
+pub(crate) struct MergePages;
+
+impl Job for MergePages {
+    async fn run(self, _: JobContext) -> jobkit::Result {
         Ok(())
     }
 }
@@ -140,6 +164,10 @@ async fn enqueue(lab: &Lab) -> Result<(), EnqueueError> {
         let archive = ArchiveOrder { order_id: n as i64 };
         archive.options().tags(["yearly"]).enqueue(pool).await?;
     }
+    let night = Duration::from_secs(9 * 60 * 60);
+    let pages = (1..=7).map(|page| ReadPage { page }.options().after(night));
+    let mut connection = pool.acquire().await.map_err(EnqueueError::from)?;
+    Batch::of(pages).then(MergePages).or_else(MergePages).enqueue(&mut connection).await?;
     Ok(())
 }
 

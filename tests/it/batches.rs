@@ -239,7 +239,7 @@ async fn a_callback_reads_what_members_returned() {
 async fn members(
     lab: &Lab,
     seen: &Seen,
-    batch: jobkit::BatchId,
+    batch: jobkit::batch::BatchId,
     after: Option<JobId>,
     rows: usize,
 ) -> Vec<(JobId, End)> {
@@ -253,7 +253,7 @@ async fn members(
     type Page = Arc<Mutex<Vec<(JobId, End)>>>;
     impl Job<Page> for Read {
         async fn run(self, cx: JobContext<Page>) -> jobkit::Result {
-            let (batch, after) = (jobkit::BatchId(self.batch), Some(JobId(self.after)));
+            let (batch, after) = (jobkit::batch::BatchId(self.batch), Some(JobId(self.after)));
             *cx.state().lock().unwrap() = cx.batch_members(batch, after, self.rows).await?;
             Ok(())
         }

@@ -1,8 +1,9 @@
 //! Batches: listed, looked into, and cancelled.
 
+use jobkit::JobId;
 use jobkit::admin::batches::{BatchCancelled, BatchQuery, BatchSummary, Members};
 use jobkit::admin::jobs::JobSummary;
-use jobkit::{BatchId, JobId};
+use jobkit::batch::BatchId;
 use serde::Deserialize;
 use serde_json::json;
 

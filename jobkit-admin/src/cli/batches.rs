@@ -2,11 +2,12 @@
 
 use chrono::Utc;
 use clap::Subcommand;
+use jobkit::JobId;
 use jobkit::admin::batches::{
     BatchCancelled, BatchDetail, BatchQuery, BatchSummary, Callback, Members,
 };
 use jobkit::admin::jobs::{Ended, State};
-use jobkit::{BatchId, JobId};
+use jobkit::batch::BatchId;
 use serde_json::json;
 
 use super::answer::{Answer, Failure, fields, table, tell};

@@ -142,6 +142,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
         ("created", utc(&of.created_at)),
         ("progress", progress),
         ("checkpoint", checkpoint),
+        ("steps", steps(job)),
         ("took", of.took.as_ref().map(span).unwrap_or_default()),
         ("concurrency", key.unwrap_or_default()),
         (
@@ -150,13 +151,7 @@ fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
         ),
         ("dead-letter key", job.dead_letter_key.clone().unwrap_or_default()),
         ("dead letter", job.dead_letter.map(|id| id.to_string()).unwrap_or_default()),
-        (
-            "schedule",
-            job.schedule
-                .as_ref()
-                .map(|(name, instant)| format!("{name}, for {}", utc(instant)))
-                .unwrap_or_default(),
-        ),
+        ("schedule", schedule(job)),
         ("batch", of_batch(job)),
         ("replays", job.replays.map(|id| id.to_string()).unwrap_or_default()),
         ("replayed by", job.replayed_by.map(|id| id.to_string()).unwrap_or_default()),
@@ -172,6 +167,17 @@ fn whole(desk: &Desk, job: &JobDetail, why: &str) -> String {
         }
     }
     text
+}
+
+/// The schedule that enqueued it, and for which instant.
+fn schedule(job: &JobDetail) -> String {
+    let schedule = job.schedule.as_ref();
+    schedule.map(|(name, at)| format!("{name}, for {}", utc(at))).unwrap_or_default()
+}
+
+/// Its steps that have returned.
+fn steps(job: &JobDetail) -> String {
+    job.steps.iter().map(|step| &*step.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The batch that it belongs to: `7`, or `callback of 7`.

@@ -1,7 +1,7 @@
 //! Progress and logs that attempts report.
 
 use chrono::{DateTime, Utc};
-use jobkit::admin::jobs::{AttemptReport, Checkpoint, LogLine, Progress};
+use jobkit::admin::jobs::{AttemptReport, Checkpoint, KeptStep, LogLine, Progress};
 use serde_json::{Value, json};
 
 use crate::format::show::{ago, bytes, iso, worker};
@@ -39,6 +39,12 @@ pub(crate) fn checkpoint(checkpoint: &Checkpoint) -> Value {
         "saved_at": iso(&checkpoint.saved_at),
         "bytes": checkpoint.bytes,
     })
+}
+
+pub(crate) fn step(step: &KeptStep) -> Value {
+    let mut value = checkpoint(&step.saved);
+    value["name"] = json!(step.name);
+    value
 }
 
 /// `[####------] 40 of 100, importing rows (40 %, 3 s ago)`; without a bar if no total is known.

@@ -73,9 +73,17 @@ fn end(time: &DateTime<Utc>) -> Option<&'static str> {
     }
 }
 
+/// The time at which the database has jobs that wait for others: followers of a unique key, and
+/// callbacks of a batch.
+const PARKED: i64 = 253_402_214_400;
+
+fn is_parked(time: &DateTime<Utc>) -> bool {
+    time.timestamp() == PARKED
+}
+
 /// Whether it is a finite time, which has an age.
 pub(crate) fn is_finite(time: &DateTime<Utc>) -> bool {
-    end(time).is_none()
+    end(time).is_none() && !is_parked(time)
 }
 
 /// A time in this format; `infinity` or `-infinity` if it is infinite.
@@ -106,6 +114,9 @@ pub(crate) fn utc(time: &DateTime<Utc>) -> String {
 pub(crate) fn ago(time: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     if let Some(end) = end(time) {
         return end.to_owned();
+    }
+    if is_parked(time) {
+        return "after others".to_owned();
     }
     let past = now.signed_duration_since(time);
     match past.to_std() {
@@ -195,6 +206,17 @@ mod tests {
         {
             assert_eq!(number(value), text);
         }
+    }
+
+    #[test]
+    fn a_time_that_never_comes_has_no_age() {
+        let time = |text: &str| text.parse::<DateTime<Utc>>().unwrap_or_default();
+        let now = time("2026-11-25T12:00:00Z");
+        let parked = time("9999-12-31T00:00:00Z");
+        assert_eq!((&*ago(&parked, &now), is_finite(&parked)), ("after others", false));
+        assert_eq!(utc(&parked), "9999-12-31 00:00:00 UTC");
+        assert_eq!(ago(&time("2026-11-25T13:00:00Z"), &now), "in 60 min");
+        assert_eq!(ago(&DateTime::<Utc>::MAX_UTC, &now), "infinity");
     }
 
     #[test]

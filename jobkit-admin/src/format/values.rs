@@ -215,6 +215,7 @@ pub(crate) fn job(
     value["attempts"] = job.attempts.iter().map(failed_attempt).collect();
     value["reports"] = job.reports.iter().map(reports::json).collect();
     value["checkpoint"] = job.checkpoint.as_ref().map_or(Value::Null, reports::checkpoint);
+    value["steps"] = job.steps.iter().map(reports::step).collect();
     value["crashes"] = json!(job.crashes);
     value["snoozes"] = json!(job.snoozes);
     value["reason"] = json!(job.reason);

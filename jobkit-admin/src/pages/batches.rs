@@ -2,12 +2,13 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
+use jobkit::JobId;
 use jobkit::admin::batches::{
     BatchCancelled, BatchDetail, BatchQuery, BatchState, BatchSummary, Callback, CallbackRole,
     Members,
 };
 use jobkit::admin::jobs::{Ended, JobSummary, State};
-use jobkit::{BatchId, JobId};
+use jobkit::batch::BatchId;
 
 use crate::context::Context;
 use crate::failure::{Answer, Failure};

@@ -1,7 +1,8 @@
 //! What requests about batches say.
 
+use jobkit::Admin;
 use jobkit::admin::batches::Members;
-use jobkit::{Admin, BatchId};
+use jobkit::batch::BatchId;
 
 use super::fields::Fields;
 use crate::access::{Access, Permission};

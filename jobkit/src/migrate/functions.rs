@@ -61,7 +61,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
         look_at_bounds matching_queues ready_heads ready_queues require_room some_begin take_back
         waiting_in
     }
-    reports { prune_reports prune_steps report reports_of save_step }
+    reports { prune_reports prune_steps report reports_of save_step steps_of }
     roles { shown_args shows_payloads }
     sequences { sequences_behind set_sequences }
     schedules {

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use sqlx::postgres::PgArguments;
+use sqlx::postgres::types::PgInterval;
 use sqlx::{Arguments, PgConnection};
-use tracing::trace_span;
+use tracing::{debug_span, trace_span};
 
 use super::call::{Call, Statement, statements};
 use super::job::{NewJob, add_many, record_of_many};
@@ -31,6 +32,10 @@ statements! {
     fn look_at_batches(limit: i32) -> One<Looked>
         = "select looked, put_off, called from jobkit.look_at_batches($1)",
         trace_span!("jobkit.look_at_batches");
+
+    /// Removes batches that ended a while ago; returns how many.
+    fn prune_batches(keep: PgInterval, limit: i32) -> One<i32>
+        = "select jobkit.prune_batches($1, $2)", debug_span!("jobkit.prune");
 
     /// Says that whoever opened a batch adds no more members.
     fn close_batch(batch: i64) -> () = "select jobkit.close_batch($1)";

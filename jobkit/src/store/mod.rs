@@ -47,6 +47,7 @@ pub(crate) use self::announce::{
 pub(crate) use self::ask::Ask;
 pub(crate) use self::batches::{
     add_to_batch, batch_of_callback, close_batch, look_at_batches, members_ended, open_batch,
+    prune_batches,
 };
 pub(crate) use self::call::{Call, Statement, statements};
 pub(crate) use self::claim::{Claim, ClaimId, Claimed};
@@ -82,8 +83,8 @@ pub(crate) use self::source::Source;
 pub(crate) use self::statements::{
     Measured, SchemaCheck, claim_jobs, crashed, days_there, deregister, durability, expired_days,
     hidden_tables, lost_jobs, measure, next_operation, operate, orphaned_claims, prepare_days,
-    promote, prune_audit, prune_batches, prune_keys, prune_measures, prune_resolved, prune_runs,
-    reap_claim, reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,
+    promote, prune_audit, prune_keys, prune_measures, prune_resolved, prune_runs, reap_claim,
+    reap_look, reap_workers, release_lost, renew_lease, replay_due, set_aside, stick,
     stop_operation, stored_payloads, sweep_begin, sweep_cancelled, sweep_note, sweep_start,
     sweep_unserved, unknown_kinds, unserved_queues, unstick,
 };

@@ -286,10 +286,6 @@ statements! {
     fn prune_audit(keep: PgInterval, limit: i32) -> One<i32>
         = "select jobkit.prune_audit($1, $2)", debug_span!("jobkit.prune");
 
-    /// Removes batches that ended a while ago; returns how many.
-    fn prune_batches(keep: PgInterval, limit: i32) -> One<i32>
-        = "select jobkit.prune_batches($1, $2)", debug_span!("jobkit.prune");
-
     /// Removes rows of unique keys that hold nothing any more; returns how many.
     fn prune_keys(limit: i32) -> One<i32>
         = "select jobkit.prune_keys($1)", trace_span!("jobkit.prune");

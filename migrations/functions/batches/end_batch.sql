@@ -1,6 +1,6 @@
 -- end_batch: ends a batch if it is closed and empty, and makes the callbacks ready that are due. A
--- callback that will never be due is discarded. Returns how many became ready; null: another session
--- has the batch or a callback locked.
+-- callback that will never be due is discarded. Returns how many became ready; null: another
+-- session has the batch or a callback locked.
 create or replace function jobkit.end_batch(p_batch bigint) returns integer
 language plpgsql as $$
 declare

@@ -5,6 +5,7 @@ begin
     insert into jobkit.batch_holds (batch_id, job_id, dead_letter_id)
     select b.id, p_job.id, p_dead_letter
     from jobkit.batches b where b.id = p_job.batch_id and b.hold_dead;
-    perform jobkit.leave_batches(array[p_job.batch_id], case when found then 'hold' else 'bury' end);
+    perform jobkit.leave_batches(array[p_job.batch_id],
+        case when found then 'hold' else 'bury' end);
 end
 $$;

@@ -36,7 +36,8 @@ begin
     v_outcome.outcome := 'discard';
     v_outcome.reason := 'not needed: the batch ended otherwise';
     for v_job in
-        select * from jobkit.jobs j where j.id = any (v_locked) and j.id <> all (p_due) order by j.id
+        select * from jobkit.jobs j where j.id = any (v_locked) and j.id <> all (p_due)
+        order by j.id
     loop
         perform jobkit.finish(v_job, null, v_outcome, p_charged => 0);
     end loop;

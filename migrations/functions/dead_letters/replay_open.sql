@@ -1,6 +1,6 @@
 -- replay_open: makes a job from each of these open dead letters, which the caller has locked; the
--- earliest failure first. A job gets all its attempts, goes on after the steps of the dead job, and the unique key that `retake_key` took in
--- the name of the dead job.
+-- earliest failure first. A job gets all its attempts, goes on after the steps of the dead job, and
+-- gets the unique key that `retake_key` took in the name of that.
 --   p_queue, p_run_at, p_args, p_max_attempts  used instead of what is stored; null: as stored
 --   p_concurrency                              {group, key} that belong to p_args; null: as stored
 create or replace function jobkit.replay_open(

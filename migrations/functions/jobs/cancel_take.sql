@@ -12,6 +12,7 @@ declare
     v_pulled record;
     v_job jobkit.jobs;
     v_outcome jobkit.outcome;
+    v_members boolean := false;                  -- whether some are members of a batch
 begin
     v_outcome.outcome := p_outcome;
     v_outcome.reason := p_reason;
@@ -22,8 +23,9 @@ begin
     ));
     for v_job in select * from jobkit.lock_jobs(v_pulled.jobs) loop
         perform jobkit.finish(v_job, null, v_outcome, p_charged => 0);
+        v_members := v_members or v_job.batch_id is not null;
     end loop;
-    if exists (select from jobkit.batch_tallies t where t.outcome = p_outcome) then
+    if v_members then
         perform jobkit.wake_due(clock_timestamp());
     end if;
     perform jobkit.grant_and_wake(v_pulled.groups, v_pulled.keys, v_pulled.freed);

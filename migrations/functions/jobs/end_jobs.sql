@@ -10,8 +10,7 @@ create or replace function jobkit.end_jobs(
 language plpgsql as $$
 declare
     v_now constant timestamptz := clock_timestamp();
-    -- The last attempt may be in `attempts` without being counted yet.
-    v_logged constant boolean := p_outcome in ('supersede', 'coalesce');
+    v_logged constant boolean := p_outcome in ('supersede', 'coalesce');     -- not charged yet
     v_first timestamptz;
     v_last timestamptz;
     v_gaps boolean;
@@ -57,8 +56,8 @@ begin
                 g.max_attempts, g.snoozes, g.created_at, g.run_at, v_now, i.took, p_worker,
                 g.concurrency_group, g.concurrency_key, g.dead_letter_id,
                 case when g.attempt > 0 or v_logged then jobkit.errors_of(g.id) end,
-                g.args, g.tags, g.metadata, g.version, g.terms, g.batch_id, i.reason, i.result::json,
-                case when v_gaps then jobkit.expiry(v_now + i.keep)
+                g.args, g.tags, g.metadata, g.version, g.terms, g.batch_id, i.reason,
+                i.result::json, case when v_gaps then jobkit.expiry(v_now + i.keep)
                     else greatest(least(v_now + i.keep, v_last), v_first) end
             from unnest(p.job, p.keep, p.took, p.reason, p.result)
                 as i (job, keep, took, reason, result)
@@ -79,12 +78,8 @@ begin
     if v_unique is not null then
         perform jobkit.free_keys(v_scopes, v_keys, v_unique, p_outcome = 'finish');
     end if;
-    if v_batches is not null then
-        perform jobkit.leave_batches(v_batches, p_outcome);
-    end if;
-    if v_awaited then
-        perform jobkit.tell_end();
-    end if;
+    if v_batches is not null then perform jobkit.leave_batches(v_batches, p_outcome); end if;
+    if v_awaited then perform jobkit.tell_end(); end if;
     return v_gone;
 end
 $$;

@@ -39,9 +39,7 @@ begin
     end if;
     v_ids := coalesce(p_ids, array(
         select nextval('jobkit.jobs_id_seq') from generate_series(1, cardinality(p.kind))));
-    if p.batch_id is not null then
-        perform jobkit.join_batch(p.batch_id, v_ids);
-    end if;
+    if p.batch_id is not null then perform jobkit.join_batch(p.batch_id, v_ids); end if;
     insert into jobkit.jobs (id, kind, queue, priority, max_attempts, run_at, created_at,
         concurrency_group, concurrency_key, dead_letter_key, args, tags, metadata, version,
         unique_scope, unique_key, unique_while, terms, batch_id, callback_of)
@@ -78,12 +76,8 @@ begin
         select i.due, i.id from (select unnest(v_ids) as id, unnest(v_due) as due) i
         where i.due > v_now and i.id is not null;
     end if;
-    if v_later is not null then
-        perform jobkit.wake_due(v_later);
-    end if;
-    if not v_all_later then
-        perform jobkit.wake(p.queue);
-    end if;
+    if v_later is not null then perform jobkit.wake_due(v_later); end if;
+    if not v_all_later then perform jobkit.wake(p.queue); end if;
     return query select unnest(v_ids);
 end
 $$;

@@ -1,8 +1,8 @@
 -- reschedule: gives waiting jobs another time (null: now). A permit that one holds passes to the
 -- next job of its key.
 --   p_actor, p_detail, p_action  for the audit log: who, further details, and the action's name
--- Returns the jobs it changed. Jobs that run, that follow another job, that wait for a batch, or that are
--- to be cancelled stay as they are.
+-- Returns the jobs it changed. Jobs that run, that follow another job, that wait for a batch, or
+-- that are to be cancelled stay as they are.
 create or replace function jobkit.reschedule(
     p_jobs bigint[], p_run_at timestamptz, p_actor text default null, p_detail jsonb default null,
     p_action text default 'reschedule'

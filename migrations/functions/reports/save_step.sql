@@ -1,5 +1,5 @@
--- save_step: stores what a step of a running job returned, for its next attempts; without a name, the
--- job's checkpoint. If the claim no longer holds the job, it writes nothing and returns false:
+-- save_step: stores what a step of a running job returned, for its next attempts; without a name,
+-- the job's checkpoint. If the claim no longer holds the job, it writes nothing and returns false:
 -- another attempt may have got further.
 -- Locks the row of the claim, so that no outcome and no reaper gets between the check and the
 -- commit. The job's row is not locked: once the claim is free, nobody who ends the job waits for

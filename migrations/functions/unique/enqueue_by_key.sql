@@ -34,9 +34,7 @@ begin
         ) else jobkit.take_free_keys(
             p.unique_scope, v_keys, v_new, p.unique_for, p_how = 'look') end;
     answers := array_fill('enqueued'::text, array[cardinality(p.kind)]);
-    if array_remove(ids, null) <> '{}' then
-        perform jobkit.insert_jobs(p, ids);
-    end if;
+    if array_remove(ids, null) <> '{}' then perform jobkit.insert_jobs(p, ids); end if;
     if array_position(ids, null) is null then
         return;
     end if;
@@ -69,7 +67,6 @@ begin
                     dead_letter_key = p.dead_letter_key[i], tags = case when p.tags[i] is not null
                         then array(select jsonb_array_elements_text(p.tags[i])) end
                 where j.id = v_met.job_id;
-                -- They were those of another payload.
                 delete from jobkit.steps s where s.job_id = v_met.job_id;
             end if;
             perform jobkit.put_back(v_met.job_id, coalesce(v_asked, v_now))

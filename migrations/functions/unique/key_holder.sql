@@ -7,9 +7,10 @@
 --   kept     by `unique_for`: it ended, or it runs and held the key only while queued
 --   yields   it waits to be retried and held the key while it ran: a new job replaces it
 --   free     it does not hold the key: the row was left behind, or the job has another key
--- Returns also changeable: it replays no dead letter and waits for no batch; kept: `unique_for` is not over (longer than
--- allowed counts as over); late: it waits, is next of its kind (`next_of_kind`), and was due before
--- the last five seconds, or is ready before it is due (the clock stepped back).
+-- Returns also changeable: it replays no dead letter and is no callback of a batch; kept:
+-- `unique_for` is not over (longer than allowed counts as over); late: it waits, is next of its
+-- kind (`next_of_kind`), and was due before the last five seconds, or is ready before it is due
+-- (the clock stepped back).
 create or replace function jobkit.key_holder(
     p_scope text, p_key text, out job_id bigint, out state text, out changeable boolean,
     out kind text, out late boolean, out kept boolean

@@ -6,8 +6,9 @@ use jobkit::admin::batches::{
 use jobkit::admin::dead_letters::DeadLetterId;
 use jobkit::admin::jobs::{Ended, JobPage, JobQuery, State};
 use jobkit::admin::operations::{BulkAction, OperationState};
+use jobkit::batch::BatchId;
 use jobkit::batch::OpenBatch;
-use jobkit::{Batch, BatchId, Enqueue, JobId};
+use jobkit::{Batch, Enqueue, JobId};
 
 use super::kit::{Desk, HOUR};
 use crate::jobs::Noop;
@@ -105,6 +106,8 @@ async fn a_batch_says_where_its_callbacks_are() {
         found.iter().map(|callback| (callback.state, callback.ended)).collect::<Vec<_>>()
     };
     assert_eq!(shown().await, [(Some(State::Scheduled), None); 3]);
+    let overview = desk.admin.overview().await.unwrap();
+    assert_eq!((overview.scheduled.number(), overview.next_run_at), (3, None));
     let (n, claimed) = desk.claim().await;
     assert_eq!(claimed, [job], "callbacks wait");
     desk.settle(n, job, "bury").await;

@@ -35,7 +35,8 @@ impl World {
     /// What the next attempt of a job finds.
     async fn expect_checkpoint(&self, job: i64, value: &str) {
         let sql = format!(
-            "select coalesce((select value::text from jobkit.steps where job_id = {job} and name = ''), '')"
+            "select coalesce((
+                select value::text from jobkit.steps where job_id = {job} and name = ''), '')"
         );
         assert_eq!(self.lab.value::<String>(&sql).await, value, "job {job}");
     }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::report::{AttemptReport, Checkpoint};
+use super::report::{AttemptReport, Checkpoint, KeptStep};
 use super::summary::JobSummary;
 use crate::admin::Payload;
 use crate::admin::dead_letters::{DeadLetterId, FailedAttempt};
@@ -33,6 +33,9 @@ pub struct JobDetail {
     pub reports: Vec<AttemptReport>,
     /// The checkpoint of its next attempt, while it lives.
     pub checkpoint: Option<Checkpoint>,
+    /// Its [steps](crate::JobContext::step) that have returned, in this order: the last 100, while
+    /// it lives or is a dead letter.
+    pub steps: Vec<KeptStep>,
     /// How many attempts in a row crashed, while it lives.
     pub crashes: u32,
     /// How often it was snoozed.

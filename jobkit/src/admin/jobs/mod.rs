@@ -13,5 +13,5 @@ pub use self::detail::JobDetail;
 pub use self::enqueue::{ByKind, ByNameError};
 pub use self::query::{JobQuery, Listing, QueryError};
 pub use self::reference::{Cancelled, JobRef, Rescheduled};
-pub use self::report::{AttemptReport, Checkpoint, LogLine, Progress};
+pub use self::report::{AttemptReport, Checkpoint, KeptStep, LogLine, Progress};
 pub use self::summary::{CursorError, Ended, JobCursor, JobPage, JobSummary, State};

@@ -64,6 +64,17 @@ pub struct Checkpoint {
     pub bytes: u64,
 }
 
+/// A step that has returned. What it returned is never shown, since it may contain what the kind
+/// redacts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptStep {
+    /// Its name.
+    pub name: String,
+    /// Which attempt ran it, when its value was saved, and how large that is.
+    pub saved: Checkpoint,
+}
+
 impl Progress {
     /// How much of it is done, 0 to 100, if the total is known.
     #[must_use]
@@ -125,6 +136,20 @@ pub(super) struct StoredCheckpoint {
     attempt: i64,
     saved_at: i64,
     bytes: u64,
+}
+
+/// A step, likewise.
+#[derive(Deserialize)]
+pub(super) struct StoredStep {
+    name: String,
+    #[serde(flatten)]
+    saved: StoredCheckpoint,
+}
+
+impl StoredStep {
+    pub(super) fn step(self) -> KeptStep {
+        KeptStep { name: self.name, saved: self.saved.checkpoint() }
+    }
 }
 
 fn time(microseconds: i64) -> DateTime<Utc> {

@@ -8,7 +8,9 @@ use tracing::debug_span;
 use super::detail::JobDetail;
 use super::enqueue::Wishes;
 use super::query::{JobQuery, Listing};
-use super::report::{AttemptReport, Checkpoint, StoredCheckpoint, StoredReport};
+use super::report::{
+    AttemptReport, Checkpoint, KeptStep, StoredCheckpoint, StoredReport, StoredStep,
+};
 use super::summary::{Ended, JobSummary, State};
 use crate::JobId;
 use crate::admin::Count;
@@ -178,8 +180,8 @@ impl Call for OneJob {
 }
 
 from_row! {
-    JobDetail { version, attempts: "errors", reports, checkpoint, crashes, snoozes,
-        cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
+    JobDetail { version, attempts: "errors", reports, checkpoint, steps, crashes,
+        snoozes, cancel_requested_at, permit_since, dead_letter_key, unique_group: "unique_scope",
         unique_key, coalesces, batch: "batch_id", callback_of, replays, dead_letter,
         replayed_by: "replay_id", reason, expires_at, topic;
         summary: JobSummary::from_row, args: payload, metadata: metadata, result: result,
@@ -200,6 +202,8 @@ from_row! {
 from_column! {
     Vec<AttemptReport>: Json<Vec<StoredReport>> =>
         |Json(reports)| reports.into_iter().map(StoredReport::report).collect();
+    Vec<KeptStep>: Json<Vec<StoredStep>> =>
+        |Json(steps)| steps.into_iter().map(StoredStep::step).collect();
     Checkpoint: Json<StoredCheckpoint> => |Json(stored)| stored.checkpoint();
     State: &str => State::of;
     Ended: &str => |name| Ended::of(name).unwrap_or(Ended::Succeeded);

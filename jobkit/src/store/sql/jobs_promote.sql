@@ -1,7 +1,7 @@
 -- promote: makes due jobs ready, by the primary key of `scheduled`; and whether an operation is
--- open, whether a schedule is due, whether something has changed in a batch, whether enqueues will still see the worker as asleep when it
--- looks again, and how long until a bound must be looked at. The next schedule counts like the next
--- job.
+-- open, whether a schedule is due, whether a batch has changed, whether enqueues will still see the
+-- worker as asleep when it looks again, and how long until a bound must be looked at. The next
+-- schedule counts like the next job.
 -- $1 how many at most, $2 the worker, $3 when it looks again
 select p.promoted, least(p.next_in, (
     select s.next_at - clock_timestamp() from jobkit.schedules s

@@ -188,8 +188,7 @@ impl Execution {
         handler: &Handler,
         begun: &mut Begun,
     ) -> Settlement {
-        let began = Instant::now();
-        let (id, queue, number) = (job.id, job.queue, job.facts.attempt);
+        let (began, id, queue, number) = (Instant::now(), job.id, job.queue, job.facts.attempt);
         let (keyed_in, in_batch) = (job.keyed.then_some(queue), job.facts.batch.is_some());
         // References, not values: whatever is kept while the handler runs takes memory in its task.
         let unrun =

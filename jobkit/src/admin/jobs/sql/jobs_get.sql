@@ -11,7 +11,8 @@ select j.*, null as outcome, c.worker_id, coalesce(c.claimed_at, b.since) as sin
     jobkit.timed_errors(jobkit.errors_of(j.id), j.id) as errors,
     jobkit.reports_of(j.id) as reports, case when s.job_id is not null then jsonb_build_object(
         'attempt', s.attempt, 'bytes', s.bytes,
-        'saved_at', (extract(epoch from s.saved_at) * 1e6)::bigint) end as checkpoint
+        'saved_at', (extract(epoch from s.saved_at) * 1e6)::bigint) end as checkpoint,
+    jobkit.steps_of(j.id) as steps
 from jobkit.listed_jobs j
 join jobkit.jobs p on p.id = j.id
 join jobkit.shown_jobs y on y.id = j.id

@@ -5,7 +5,8 @@ select e.*, coalesce(e.own_scope, u.scope) as unique_scope,
     coalesce(e.own_key, u.key) as unique_key, false as coalesces,
     false as cancel_requested, null::timestamptz as cancel_requested_at,
     null::timestamptz as permit_since, k.redact, jobkit.timed_errors(e.failed, e.id) as errors,
-    jobkit.reports_of(e.id) as reports, null::jsonb as checkpoint
+    jobkit.reports_of(e.id) as reports, null::jsonb as checkpoint,
+    jobkit.steps_of(e.id) as steps
 from (
     select f.job_id as id, 'finished' as state, f.outcome, f.kind, f.queue,
         f.priority, f.attempt, f.max_attempts, f.worker_id, f.run_at, f.created_at,

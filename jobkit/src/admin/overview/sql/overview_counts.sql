@@ -1,4 +1,4 @@
--- How many jobs wait, run and are dead; counting stops at 10,001. Due times at infinity are not
+-- How many jobs wait, run and are dead; counting stops at 10,001. Due times that never come are not
 -- reported. `ended_at` is the last time at which a worker is known to have been alive.
 with alive as materialized (
     select w.id, w.stopping, w.slots from jobkit.workers w where w.lease_until > now()
@@ -29,7 +29,7 @@ cross join (
 ) w
 cross join (select count(*) as scheduled,
         count(*) filter (where s.run_at <= now() + interval '1 hour') as due_soon,
-        min(s.run_at) filter (where s.run_at < 'infinity') as next_run_at
+        min(s.run_at) filter (where s.run_at < '9999-12-31 00:00Z') as next_run_at
     from (select s.run_at from jobkit.scheduled s order by s.run_at, s.job_id limit 10001) s) s
 cross join (select count(*) as dead, count(*) filter (where d.lately) as dead_lately,
         max(d.failed_at) filter (where d.lately) as died_at
