@@ -98,8 +98,8 @@ impl Batch {
         self
     }
 
-    /// Enqueues the batch in your transaction. Without members, it ends at once and its callbacks
-    /// run.
+    /// Enqueues the batch in your transaction. (Outside of one, each statement would be its own, and
+    /// behind a transaction pooler fail.) Without members, it ends at once and its callbacks run.
     ///
     /// It takes a statement for the callbacks and one for every 10,000 members. It waits for no
     /// lock, unless a job has a [unique key](crate::unique). A job that is skipped because another

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-pub(crate) use self::completion::Completing;
+pub(crate) use self::completion::{Completed, Completing};
 #[cfg(any(feature = "logs", test))]
 pub(crate) use self::report::Line;
 #[cfg(feature = "logs")]

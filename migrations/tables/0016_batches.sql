@@ -47,5 +47,9 @@ create index finished_batch on jobkit.finished (batch_id, job_id) where batch_id
 create index dead_letters_batch on jobkit.dead_letters (batch_id, job_id)
     where batch_id is not null;
 
+create index jobs_callbacks on jobkit.jobs (callback_of) where callback_of is not null;
+create index dead_letters_callbacks on jobkit.dead_letters (callback_of)
+    where callback_of is not null;
+
 alter table jobkit.batch_tallies set (autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 1, vacuum_truncate = off);

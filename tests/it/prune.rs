@@ -308,9 +308,15 @@ async fn a_success_waits_for_a_day_that_somebody_dropped() {
     lab.run(EFFECTS).await;
     let worker = start(&lab).await;
     // The worker makes days when it starts, perhaps only now: not before it has tried twice.
+    lab.run("alter function jobkit.finished_prepare(integer) rename to finished_prepare_later")
+        .await;
+    lab.until(
+        "not exists (select from pg_stat_activity where datname = current_database()
+            and pid <> pg_backend_pid() and state = 'active' and query like '%finished_prepare(%')",
+    )
+    .await;
     lab.run(
-        "alter function jobkit.finished_prepare(integer) rename to finished_prepare_later;
-        create sequence tries;
+        "create sequence tries;
         create function try() returns trigger language plpgsql as
             $$ begin perform nextval('public.tries'); return old; end $$;
         create trigger try before delete on jobkit.jobs for each row execute function try();

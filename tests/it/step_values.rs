@@ -131,6 +131,23 @@ async fn a_replay_goes_on_unless_its_payload_is_another() {
     }
 }
 
+/// Cannot be written down.
+#[derive(Debug)]
+struct Panics;
+
+impl std::fmt::Display for Panics {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no words")
+    }
+}
+
+impl std::error::Error for Panics {}
+
+async fn panics(cx: &JobContext<Hand>) -> jobkit::Result {
+    cx.step_in("one", &cx.state().pool, async |_| Ok(())).await?;
+    Err(Panics.into())
+}
+
 /// What a handler may do wrong.
 #[derive(Serialize, Deserialize)]
 #[job(kind = "odd_steps", max_attempts = 1, retention = "1h")]
@@ -163,6 +180,12 @@ impl Job<Hand> for Odd {
                 assert!(rolled_back.is_err());
                 return rolled_back;
             }
+            "panics" => return panics(&cx).await,
+            "late" => {
+                let mut tx = hand.pool.begin().await?;
+                cx.complete_in(&mut tx).await?;
+                cx.step("one", async || Ok(1)).await?;
+            }
             "lost" => {
                 cx.step_in("one", &hand.pool, async |tx| {
                     let insert = "insert into reserved (order_id) values (1)";
@@ -189,6 +212,7 @@ async fn a_misuse_is_an_error_that_says_what_to_do() {
         ("twice", "the step `one` was used twice in one attempt"),
         ("large", "value of a step"),
         ("nameless", "name of a step"),
+        ("late", "another"),
         ("fails", "no"),
         ("undecodable", "give a step whose type changes another name"),
     ] {
@@ -235,4 +259,39 @@ async fn a_replaced_payload_forgets_the_steps_of_the_old_one() {
     lab.until("exists (select from jobkit.finished where outcome = 'finish')").await;
     assert_eq!(hand.all(), [&ALL[..1], &ALL].concat());
     second.stop().await;
+}
+
+/// It has moved into a claim of its own by then, beside another job.
+#[tokio::test]
+async fn an_error_that_cannot_be_written_is_recorded_after_a_step() {
+    let (lab, hand) = lab().await;
+    let odd = |how: &str| Odd { how: how.to_owned() };
+    jobkit::enqueue_all([odd("panics"), odd("fails")], lab.pool()).await.unwrap();
+    let worker = worker(&lab, &hand).start().await.unwrap();
+    lab.until("(select count(*) = 2 from jobkit.dead_letters)").await;
+    lab.until("not exists (select from jobkit.claims)").await;
+    assert_eq!(worker.counts().lost, 0);
+    lab.check_invariants().await;
+    worker.stop().await;
+}
+
+#[tokio::test]
+async fn a_replay_that_is_cancelled_gives_the_steps_back() {
+    let (lab, hand) = lab().await;
+    let order = Order { number: 7, fails_after: "reserve".to_owned(), runs: 3 };
+    order.enqueue(lab.pool()).await.unwrap();
+    let worker = worker(&lab, &hand).start().await.unwrap();
+    lab.until("exists (select from jobkit.dead_letters)").await;
+    let later = "select (jobkit.replay(id, p_run_at => now() + '1 h')).job_id
+        from jobkit.dead_letters";
+    let replay: i64 = lab.value(later).await;
+    assert_eq!(lab.count(&format!("jobkit.steps where job_id = {replay}")).await, 2);
+    jobkit::Admin::new(lab.pool()).job(jobkit::JobId(replay)).cancel().await.unwrap();
+    let back = "jobkit.steps s join jobkit.dead_letters d on d.job_id = s.job_id";
+    assert_eq!(lab.count(back).await, 2);
+    lab.run("select jobkit.prune_steps(100)").await;
+    lab.run("select jobkit.replay(id) from jobkit.dead_letters").await;
+    lab.until("exists (select from jobkit.finished where outcome = 'finish')").await;
+    assert_eq!(hand.all(), ALL);
+    worker.stop().await;
 }

@@ -1,5 +1,6 @@
 //! Values as people read them.
 
+#[cfg(feature = "cli")]
 use jobkit::admin::limits::Limit;
 use jobkit::admin::workers::ServedQueue;
 use jobkit::policy::Concurrency;
@@ -40,6 +41,7 @@ pub(crate) fn limit(limit: &u32) -> String {
 }
 
 /// Who set the limit in force: operators override code, and only operators and handlers pause.
+#[cfg(feature = "cli")]
 pub(crate) fn said_by(limit: &Limit) -> &'static str {
     let said = limit.running.is_some() || limit.rate.is_some() || limit.waiting.is_some();
     match limit.is_overridden() {

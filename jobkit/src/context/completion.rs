@@ -88,14 +88,24 @@ impl Attempt {
         let Some(reach) = &self.reach else { return Ok(claim) };
         // Only once: a transaction that has completed the job holds its claim.
         if self.completing.has_own()? {
-            return Ok(claim);
+            return Ok(self.report.claim());
         }
+        self.completing.set(PARTING)?;
         let own = reach.part(claim, self.id).await.map_err(ContextError::of_completion)?;
         let n = own.ok_or(ContextError::ClaimLost)?;
         self.report.moved(n);
         self.completing.set(OWN)?;
         Ok((worker, n))
     }
+}
+
+/// Whether the handler of an attempt completed its job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completed {
+    /// It did, or tried to.
+    Perhaps,
+    /// It did not; whether the job has a claim of its own, if that is known.
+    No { moved: Option<bool> },
 }
 
 /// Whether the handler writes in transactions of its own under the claim of its job.
@@ -106,8 +116,10 @@ pub(crate) struct Completing(AtomicU8);
 const ASKED: u8 = 1;
 /// The job has a claim of its own.
 const OWN: u8 = 2;
+/// It was to get one, and whether it did is not known.
+const PARTING: u8 = 4;
 /// The attempt is over.
-const OVER: u8 = 4;
+const OVER: u8 = 8;
 
 impl Completing {
     /// Records that it wants to complete the job.
@@ -127,10 +139,18 @@ impl Completing {
         if is_over { Err(ContextError::ClaimLost) } else { Ok(()) }
     }
 
-    /// Ends the attempt. Returns whether the handler wanted to complete the job, and whether that
-    /// has a claim of its own.
-    pub(crate) fn end(&self) -> (bool, bool) {
-        let state = self.0.swap(OVER, Ordering::AcqRel);
-        (state & ASKED != 0, state & OWN != 0)
+    /// Whether the handler completed the job, or tried to.
+    pub(super) fn asked(&self) -> bool {
+        self.0.load(Ordering::Acquire) & ASKED != 0
+    }
+
+    /// Ends the attempt.
+    pub(crate) fn end(&self) -> Completed {
+        match self.0.swap(OVER, Ordering::AcqRel) {
+            state if state & ASKED != 0 => Completed::Perhaps,
+            state if state & OWN != 0 => Completed::No { moved: Some(true) },
+            state if state & PARTING != 0 => Completed::No { moved: None },
+            _ => Completed::No { moved: Some(false) },
+        }
     }
 }

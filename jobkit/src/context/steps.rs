@@ -41,8 +41,8 @@ impl<S> JobContext<S> {
     /// Whatever `work` returns: then nothing is stored. [`ContextError::Step`] if the value cannot
     /// be encoded, or the stored one is not of this type; [`ContextError::StepTwice`] if this
     /// attempt has used the name before; [`ContextError::Invalid`] for a name that is empty or
-    /// longer than 128 bytes, and for a value that is too large; [`ContextError::ClaimLost`];
-    /// [`ContextError::Database`].
+    /// longer than 128 bytes, and for a value that is too large; [`ContextError::Busy`] after
+    /// [`complete_in`](Self::complete_in); [`ContextError::ClaimLost`]; [`ContextError::Database`].
     pub async fn step<T, F, Fut>(&self, name: impl AsRef<str>, work: F) -> crate::Result<T>
     where
         T: Serialize + DeserializeOwned,
@@ -81,7 +81,6 @@ impl<S> JobContext<S> {
     ///
     /// # Errors
     /// Those of [`step`](Self::step), and those of beginning and committing the transaction.
-    /// [`ContextError::OtherDatabase`] if `pool` is of another database.
     pub async fn step_in<T, F>(
         &self,
         name: impl AsRef<str>,
@@ -123,6 +122,10 @@ impl Attempt {
         name: &str,
     ) -> Result<Option<T>, ContextError> {
         limits::name("name of a step", name, NAME_BYTES)?;
+        if self.completing.asked() {
+            // The transaction that completes the job has its claim.
+            return Err(ContextError::Busy);
+        }
         if !self.steps.known() {
             let stored = match &self.reach {
                 Some(reach) => reach.steps_of(self.id).await?,

@@ -17,7 +17,7 @@ const FUNCTIONS: &[(&str, &str)] = functions! {
     attention { acknowledge blocked_lanes unacknowledge }
     audit { note note_ended note_jobs prune_audit }
     batches {
-        add_to_batch cancel_batch close_batch count_batch end_batch hold_batch join_batch
+        add_to_batch cancel_batch close_batch count_batch end_batch held_batch hold_batch join_batch
         leave_batches look_at_batches open_batch prune_batches release_held wake_callbacks
     }
     causes { mute_cause note_cause }

@@ -42,9 +42,10 @@ statements! {
 
     /// The batch that a job is a callback of, with the number of members for each outcome.
     fn batch_of_callback(job: i64) -> Vec<(i64, Option<String>, Option<i64>)>
-        = "select j.callback_of, c.outcome, c.jobs
-            from jobkit.jobs j left join lateral jobkit.count_batch(j.callback_of) c on true
-            where j.id = $1 and j.callback_of is not null";
+        = "select b.id, c.outcome, c.jobs
+            from jobkit.jobs j join jobkit.batches b on b.id = j.callback_of
+            left join lateral jobkit.count_batch(b.id) c on true
+            where j.id = $1";
 
     /// The next members of a batch that have ended, after this job, as far as they are kept.
     fn members_ended(batch: i64, after: i64, rows: i64) -> Vec<EndRow>

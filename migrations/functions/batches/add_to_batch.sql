@@ -1,6 +1,7 @@
 -- add_to_batch: enqueues jobs as members of a batch. Returns what `enqueue_unique` returns: a job
 -- that was there already is no member.
---   p_member  the running member that adds them; null: whoever opened the batch
+--   p_member  the running member that adds them, or the replay of one that keeps the batch open;
+--             null: whoever opened the batch
 --   p_close   whether to close the batch as well
 -- Waits only for a look at the batch. Runs as the owner, for roles that may only enqueue.
 create or replace function jobkit.add_to_batch(
@@ -14,7 +15,8 @@ begin
     -- Not the version that was locked: it may have been closed since the statement began.
     select * into v_batch from jobkit.batches b where b.id = p_batch;
     if v_batch.cancelled_at is not null or v_batch.closed_at is not null and not exists (
-        select from jobkit.jobs j where j.id = p_member and j.batch_id = p_batch
+        select from jobkit.jobs j where j.id = p_member
+            and p_batch in (j.batch_id, jobkit.held_batch(j.dead_letter_id))
     ) then
         raise exception 'jobkit: batch % was %', p_batch, case
             when v_batch.cancelled_at is not null then 'cancelled' else 'closed' end

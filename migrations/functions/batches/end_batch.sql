@@ -10,6 +10,7 @@ declare
     v_failed boolean;                            -- whether one has not finished
     v_due bigint[];
     v_needless bigint[] := '{}';
+    v_called integer;
 begin
     select * into v_batch from jobkit.batches b
     where b.id = p_batch and b.ended_at is null for update skip locked;
@@ -31,10 +32,11 @@ begin
     if v_ends then
         v_needless := array_remove(array[v_batch.if_all_job, v_batch.else_job], null);
     end if;
-    if not jobkit.wake_callbacks(v_due, v_needless) then
+    v_called := jobkit.wake_callbacks(v_due, v_needless);
+    if v_called is null then
         return null;
     end if;
     update jobkit.batches b set ended_at = clock_timestamp() where b.id = p_batch and v_ends;
-    return cardinality(v_due);
+    return v_called;
 end
 $$;

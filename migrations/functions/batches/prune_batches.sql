@@ -10,13 +10,12 @@ as $$
         delete from jobkit.batches b
         where b.id = any (array(
             select e.id from jobkit.batches e
-            where e.ended_at < clock_timestamp() - p_keep and not exists (
-                select from jobkit.jobs j where j.id in (e.then_job, e.if_all_job, e.else_job)
-            ) and not exists (
-                select from jobkit.dead_letters d
-                where d.job_id in (e.then_job, e.if_all_job, e.else_job)
-                    and d.state <> 'resolved'
-            )
+            where e.ended_at < clock_timestamp() - p_keep
+                and not exists (select from jobkit.jobs j where j.callback_of = e.id)
+                and not exists (
+                    select from jobkit.dead_letters d
+                    where d.callback_of = e.id and d.state <> 'resolved'
+                )
             order by e.ended_at, e.id limit p_limit for update skip locked
         ))
         returning b.id

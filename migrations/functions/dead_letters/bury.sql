@@ -67,7 +67,8 @@ begin
         version = excluded.version, unique_scope = excluded.unique_scope,
         unique_key = excluded.unique_key, unique_while = excluded.unique_while,
         tags = excluded.tags, metadata = excluded.metadata, terms = excluded.terms,
-        batch_id = excluded.batch_id, callback_of = excluded.callback_of
+        batch_id = case when p_job.dead_letter_id is null then excluded.batch_id else d.batch_id
+            end, callback_of = excluded.callback_of
     returning d.id into v_new.id;
     delete from jobkit.attempts a where a.job_id = p_job.id;
     delete from jobkit.jobs j where j.id = p_job.id;

@@ -37,6 +37,12 @@ begin
         and d.state = 'replaying';
     if found and v_success then
         perform jobkit.release_held(array[p_job.dead_letter_id], 'finish');
+    elsif found then
+        -- The next replay goes on after them.
+        update jobkit.steps s set job_id = l.job_id
+        from jobkit.dead_letters l
+        where l.id = p_job.dead_letter_id and s.job_id = p_job.id
+            and l.args::text = p_job.args::text;
     end if;
 end
 $$;

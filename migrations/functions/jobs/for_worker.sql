@@ -6,7 +6,8 @@ language sql as $$
         j.attempt operator(pg_catalog.+) 1, j.max_attempts, j.crashes, j.snoozes, j.created_at,
         j.cancel_requested_at is not null, j.concurrency_key is not null, j.args, j.tags,
         j.metadata, j.terms, pg_catalog.clock_timestamp() operator(pg_catalog.-) least(
-            greatest(j.run_at, j.created_at, 'epoch'), pg_catalog.clock_timestamp()), j.batch_id,
-        null
+            greatest(j.run_at, j.created_at, 'epoch'), pg_catalog.clock_timestamp()),
+        case when j.dead_letter_id is null then j.batch_id else jobkit.held_batch(j.dead_letter_id)
+            end, null
     )::jobkit.claimed
 $$;

@@ -15,23 +15,27 @@ use crate::jobs::Noop;
 
 /// Adds members, which are ready or wait for an hour.
 async fn add(desk: &Desk, batch: OpenBatch, ready: usize, later: usize) -> Vec<JobId> {
-    let mut connection = desk.lab.pool().acquire().await.unwrap();
+    let mut tx = desk.lab.pool().begin().await.unwrap();
     let ready = (0..ready).map(|_| Noop.options());
     let later = (0..later).map(|_| Noop.options().after(HOUR));
-    let added = batch.add(ready.chain(later), &mut connection).await.unwrap();
+    let added = batch.add(ready.chain(later), &mut tx).await.unwrap();
+    tx.commit().await.unwrap();
     added.into_iter().map(|job| job.id()).collect()
 }
 
 /// A batch with a callback of each role.
 async fn open(desk: &Desk) -> OpenBatch {
-    let mut connection = desk.lab.pool().acquire().await.unwrap();
+    let mut tx = desk.lab.pool().begin().await.unwrap();
     let batch = Batch::new().then(Noop).then_if_all(Noop).or_else(Noop);
-    batch.open(&mut connection).await.unwrap()
+    let batch = batch.open(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
+    batch
 }
 
 async fn close(desk: &Desk, batch: OpenBatch) {
-    let mut connection = desk.lab.pool().acquire().await.unwrap();
-    batch.close(&mut connection).await.unwrap();
+    let mut tx = desk.lab.pool().begin().await.unwrap();
+    batch.close(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
 }
 
 async fn look(desk: &Desk) {
@@ -267,8 +271,9 @@ async fn a_batch_is_cancelled_again_while_a_member_runs() {
 #[tokio::test]
 async fn a_dead_letter_that_keeps_a_batch_open_is_counted() {
     let desk = Desk::new().await;
-    let mut connection = desk.lab.pool().acquire().await.unwrap();
-    let batch = Batch::of([Noop]).then(Noop).hold_dead().enqueue(&mut connection).await.unwrap();
+    let mut tx = desk.lab.pool().begin().await.unwrap();
+    let batch = Batch::of([Noop]).then(Noop).hold_dead().enqueue(&mut tx).await.unwrap();
+    tx.commit().await.unwrap();
     let (n, claimed) = desk.claim().await;
     desk.settle(n, claimed[0], "bury").await;
     look(&desk).await;

@@ -19,7 +19,7 @@ pub enum BatchCancelled {
 /// A batch, referred to by its id. It need not exist. [`Admin::batch`] returns it.
 ///
 /// ```no_run
-/// # use jobkit::BatchId;
+/// # use jobkit::batch::BatchId;
 /// # use jobkit::admin::batches::{BatchCancelled, Members};
 /// # async fn f(admin: jobkit::Admin, id: BatchId) -> Result<(), jobkit::admin::AdminError> {
 /// let batch = admin.batch(id);

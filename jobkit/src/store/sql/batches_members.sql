@@ -7,7 +7,10 @@ from (
         select f.job_id, f.outcome, f.reason, f.result::text as result from jobkit.finished f
         where f.batch_id = $1 and f.job_id > $2 order by f.job_id limit $3
     ) union all (
-        select d.job_id, 'dead', d.error, null from jobkit.dead_letters d
+        select d.job_id, case d.state when 'resolved' then 'finish' else 'dead' end,
+            case d.state when 'resolved' then 'job ' || d.replay_id || ' replayed it'
+                else d.error end, null
+        from jobkit.dead_letters d
         where d.batch_id = $1 and d.job_id > $2 order by d.job_id limit $3
     )
 ) m

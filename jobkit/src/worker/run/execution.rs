@@ -57,6 +57,8 @@ struct Begun {
     ran: Option<Ran>,
     /// Set when the handler completed its job, or tried to.
     seen: Option<Seen>,
+    /// The claim that it has at its end.
+    own: Option<ClaimId>,
 }
 
 /// How long a job that was claimed ahead may wait here for a slot.
@@ -108,9 +110,9 @@ impl Execution {
                 let executed = guard(pin!(run)).await;
                 handler.stop.work_over().await;
                 executed.unwrap_or_else(|panic| {
-                    let (outcome, Begun { ran, seen }) = (panicked(panic), begun);
-                    let settlement = Settlement { ran, ..Settlement::of(claim, id, outcome) };
-                    settlement.seen(seen)
+                    let (outcome, Begun { ran, seen, own }) = (panicked(panic), begun);
+                    let settlement = Settlement::of(own.unwrap_or(claim), id, outcome);
+                    Settlement { ran, ..settlement }.seen(seen)
                 })
             };
             // The outcome first: once no handler runs, every outcome has been sent.
@@ -202,7 +204,7 @@ impl Execution {
         let policy = known.registration.policy();
         let settlement = |outcome| Settlement { keep: kept(policy, &outcome), ..unrun(outcome) };
         let waited = job.waited + (began - claimed);
-        let ran = Some(begins(job, policy, waited));
+        let ran = Some(Ran { queue, kind: policy.kind, attempt: number, waited });
         if let Some(outcome) = unfit.or_else(|| expired(job, policy, waited)) {
             let ran = ran.filter(|_| matches!(outcome, Outcome::Expire(_)));
             return Settlement { ran, ..settlement(outcome) };
@@ -222,7 +224,7 @@ impl Execution {
         let run = self.run_started(started, policy.timeout, handler, &attempt).await;
         let took = began.elapsed();
         let (seen, claim) = self.seen(claim, &attempt, handler).await;
-        begun.seen = seen;
+        (begun.seen, begun.own) = (seen, Some(claim));
         let settlement = attempt.span.in_scope(|| {
             let (run, hidden) = (missing(run, begun.seen), attempt.report.hidden());
             let outcome = outcome(run, &handler.stop, policy, number, hidden);
@@ -331,11 +333,6 @@ async fn blocking_over(attempt: &Attempt, handler: &Handler) {
         })
         .await;
     }
-}
-
-/// The attempt that begins.
-fn begins(job: &ClaimedJob, policy: &Policy, waited: Duration) -> Ran {
-    Ran { queue: job.queue, kind: policy.kind, attempt: job.facts.attempt, waited }
 }
 
 /// How long a job with this outcome is kept.

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use super::Execution;
 use super::ending::Run;
 use crate::JobError;
-use crate::context::Attempt;
+use crate::context::{Attempt, Completed};
 use crate::reach::Completion;
 use crate::returned::Returned;
 use crate::store::{ClaimId, Outcome, Seen, Written};
@@ -36,13 +36,16 @@ impl Execution {
         attempt: &Attempt,
         handler: &Handler,
     ) -> (Option<Seen>, ClaimId) {
-        let (asked, moved) = attempt.completing.end();
-        if !asked {
-            let n = attempt.report.claim().1;
-            return (None, if moved { ClaimId { n, ..claim } } else { claim });
-        }
         // Boxed, so that it is only created for such a handler.
-        (Some(Box::pin(self.look(claim, attempt, handler)).await), claim)
+        let look = || Box::pin(self.look(claim, attempt, handler));
+        match attempt.completing.end() {
+            Completed::No { moved: Some(false) } => (None, claim),
+            Completed::No { moved: Some(true) } => {
+                (None, ClaimId { n: attempt.report.claim().1, ..claim })
+            }
+            Completed::No { moved: None } => (None, look().await.claim),
+            Completed::Perhaps => (Some(look().await), claim),
+        }
     }
 
     /// Waits until it is known what became of the job: a transaction may outlive its handler, which
