@@ -98,8 +98,9 @@ impl Batch {
         self
     }
 
-    /// Enqueues the batch in your transaction. (Outside of one, each statement would be its own, and
-    /// behind a transaction pooler fail.) Without members, it ends at once and its callbacks run.
+    /// Enqueues the batch in your transaction. (Outside of one, each statement would be its own,
+    /// and behind a transaction pooler fail.) Without members, it ends at once and its callbacks
+    /// run.
     ///
     /// It takes a statement for the callbacks and one for every 10,000 members. It waits for no
     /// lock, unless a job has a [unique key](crate::unique). A job that is skipped because another
@@ -107,7 +108,7 @@ impl Batch {
     ///
     /// # Errors
     /// Those of [`Enqueue::enqueue`](crate::Enqueue::enqueue), of any member or callback;
-    /// [`EnqueueError::CallbackExists`]; [`EnqueueError::Invalid`] if a callback has a delay or a
+    /// [`EnqueueError::CallbackExists`]; [`EnqueueError::Database`] if a callback has a delay or a
     /// coalesce key. After an error, roll your transaction back.
     pub async fn enqueue(
         mut self,

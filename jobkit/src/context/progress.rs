@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::steps::encoded;
 use super::{JobContext, Report, State};
-use crate::error::{ContextError, InvalidValue};
-use crate::exact;
-use crate::limits::{self, STEP_BYTES};
+use crate::error::ContextError;
 
 impl<S> JobContext<S> {
     /// Reports the progress of this attempt: how much is done, of what total (`None` if unknown),
@@ -58,13 +57,8 @@ impl<S> JobContext<S> {
         &self,
         value: &T,
     ) -> Result<(), ContextError> {
-        let json = serde_json::to_string(value).map_err(ContextError::Checkpoint)?;
-        exact::finite(value, &json).map_err(ContextError::Checkpoint)?;
-        if json.len() > STEP_BYTES {
-            let (what, bytes, limit) = ("checkpoint", json.len(), STEP_BYTES);
-            return Err(InvalidValue::Length { what, bytes, limit }.into());
-        }
-        limits::json("checkpoint", "nesting of the checkpoint", &json)?;
+        let names = ["checkpoint", "nesting of the checkpoint"];
+        let json = encoded(value, names, ContextError::Checkpoint)?;
         let attempt = &self.attempt;
         let Some(reach) = &attempt.reach else {
             attempt.say(|said| said.checkpoint = Some(json));

@@ -176,13 +176,22 @@ impl Attempt {
 }
 
 fn encode<T: Serialize>(name: &str, value: &T) -> Result<String, ContextError> {
-    let json = serde_json::to_string(value).map_err(failed(name))?;
-    exact::finite(value, &json).map_err(failed(name))?;
+    encoded(value, ["value of a step", "nesting of the value of a step"], failed(name))
+}
+
+/// The JSON of what later attempts read again; what it and its nesting are called in errors.
+pub(super) fn encoded<T: Serialize + ?Sized>(
+    value: &T,
+    [what, nesting]: [&'static str; 2],
+    failed: impl Fn(serde_json::Error) -> ContextError,
+) -> Result<String, ContextError> {
+    let json = serde_json::to_string(value).map_err(&failed)?;
+    exact::finite(value, &json).map_err(&failed)?;
     if json.len() > STEP_BYTES {
-        let (what, bytes, limit) = ("value of a step", json.len(), STEP_BYTES);
+        let (bytes, limit) = (json.len(), STEP_BYTES);
         return Err(InvalidValue::Length { what, bytes, limit }.into());
     }
-    limits::json("value of a step", "nesting of the value of a step", &json)?;
+    limits::json(what, nesting, &json)?;
     Ok(json)
 }
 
